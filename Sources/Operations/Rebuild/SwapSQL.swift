@@ -149,29 +149,25 @@ extension SwapTransaction {
   private func grantAsLive(_ live: String, _ other: String) throws {
     let grants = try connection.query(
       """
-      SELECT format('GRANT %s ON %s.%I TO %s%s', g.privilege_type, $2, l.relname,
+      SELECT format('GRANT %s%s ON %s.%I TO %s%s', g.privilege_type, p.columns, $2, l.relname,
         CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE g.grantee::regrole::text END,
         CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
       FROM pg_class l
       JOIN pg_class t ON t.relname = l.relname AND t.relnamespace = $2::text::regnamespace
-      CROSS JOIN LATERAL aclexplode(l.relacl) g
+      -- Of the table, and of each column.
+      CROSS JOIN LATERAL (
+        SELECT '' AS columns, l.relacl AS live, t.relacl AS other
+        UNION ALL
+        SELECT format(' (%I)', a.attname), a.attacl, b.attacl
+        FROM pg_attribute a
+        JOIN pg_attribute b ON b.attrelid = t.oid AND b.attname = a.attname
+        WHERE a.attrelid = l.oid
+      ) p
+      CROSS JOIN LATERAL aclexplode(p.live) g
       WHERE l.relnamespace = $1::text::regnamespace AND l.relname = ANY ($3)
         AND g.grantee <> t.relowner
         AND NOT EXISTS (
-          SELECT FROM aclexplode(t.relacl) h
-          WHERE (h.grantee, h.privilege_type) = (g.grantee, g.privilege_type))
-      UNION ALL
-      SELECT format('GRANT %s (%I) ON %s.%I TO %s%s', g.privilege_type, a.attname, $2, l.relname,
-        CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE g.grantee::regrole::text END,
-        CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
-      FROM pg_class l
-      JOIN pg_attribute a ON a.attrelid = l.oid
-      JOIN pg_class t ON t.relname = l.relname AND t.relnamespace = $2::text::regnamespace
-      JOIN pg_attribute b ON b.attrelid = t.oid AND b.attname = a.attname
-      CROSS JOIN LATERAL aclexplode(a.attacl) g
-      WHERE l.relnamespace = $1::text::regnamespace AND l.relname = ANY ($3)
-        AND NOT EXISTS (
-          SELECT FROM aclexplode(b.attacl) h
+          SELECT FROM aclexplode(p.other) h
           WHERE (h.grantee, h.privilege_type) = (g.grantee, g.privilege_type))
       """, [.text(live), .text(other), .textArray(schema.tables + schema.views)])
     for grant in grants { try connection.script(try grant.text(0)) }

@@ -178,7 +178,12 @@ public struct ErasureSweep: Sendable {
 }
 
 /// SQL: the assignments that let a sweep begin again.
-package let fromTheBeginning = "stage = 0, position = '', horizon = NULL"
+package let fromTheBeginning = beginning(at: 0)
+
+/// SQL: the assignments that let a sweep go back to a stage.
+private func beginning(at stage: Int) -> String {
+  "stage = \(stage), position = '', horizon = NULL"
+}
 
 /// SQL that queues those of these people for another sweep who were erased. A sweep that is under way goes back to
 /// `stage` if it has begun that, and waits for this transaction in any case: it goes on when its row is not locked.
@@ -195,7 +200,7 @@ public func sweepAgain(_ people: String, worker: String, from stage: Int) -> Str
   JOIN erasures e ON e.person_hash = person_hash(p.id)
   WHERE EXISTS (SELECT FROM erasures)
   ORDER BY p.id
-  ON CONFLICT (user_id) DO UPDATE SET stage = \(stage), position = '', horizon = NULL
+  ON CONFLICT (user_id) DO UPDATE SET \(beginning(at: stage))
     WHERE q.stage >= \(stage)
   """
 }

@@ -71,12 +71,8 @@ struct ArchiveErase: ParsableCommand {
     let result = try ArchiveErasure(storage) { record in
       let topic = topic(record.topic, prefixes)
       if keepsRequests, topic == .erasures { return nil }
-      let left = RecordForgetting(
-        record.wire, topic: topic,
-        time: record.timestampMilliseconds < 0
-          ? nil
-          : EventTime.clamping(milliseconds: record.timestampMilliseconds)
-      ).remainder { people[$0] }
+      let left = RecordForgetting(record.wire, topic: topic, time: record.time)
+        .remainder { people[$0] }
       guard let left else { return nil }
       var record = record
       record.wire = left

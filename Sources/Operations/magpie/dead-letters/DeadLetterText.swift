@@ -3,11 +3,6 @@ import Handling
 import Kafka
 
 extension DeadLetter {
-  var recordTime: EventTime? {
-    record.timestampMilliseconds < 0
-      ? nil : EventTime(microseconds: record.timestampMilliseconds * 1000)
-  }
-
   /// The reason why this version of the code cannot decode the record, if any.
   func problemToday(prefix: String) -> String? {
     if record.wire.isErased { return "nothing is left of it; it is never applied" }
@@ -38,7 +33,7 @@ extension DeadLetter {
       "today     "
       + (problemToday(prefix: prefix).map { excerpt($0, characters: 1000) }
         ?? "it can be decoded; a redrive passes it to the handler") + "\n"
-    text += "record    \(recordTime?.rfc3339 ?? "without a time")\n"
+    text += "record    \(record.time?.rfc3339 ?? "without a time")\n"
     text += "key       \(shown(record.key))\n"
     text += "headers   \(record.headers.count)\n"
     for header in record.headers {

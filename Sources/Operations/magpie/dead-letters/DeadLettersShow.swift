@@ -137,7 +137,7 @@ struct ShownLetter: Encodable, Sendable {
     topic = letter.record.topic
     partition = letter.record.partition
     offset = letter.record.offset
-    recordTime = letter.recordTime?.rfc3339
+    recordTime = letter.record.time?.rfc3339
     state = letter.state
     reasonCode = letter.reasonCode
     reason = letter.reason

@@ -69,15 +69,12 @@ struct FindingTally {
 
   /// Judges a record as `RecordForgetting` does: what workers publish may name the person until their sweeps are done.
   mutating func add(_ texts: Set<Int>, in name: String, of record: Record) {
-    let (stated, milliseconds) = (record.wire.statedTime, record.timestampMilliseconds)
-    if record.isPublished {
-      let written = milliseconds < 0 ? nil : EventTime.clamping(milliseconds: milliseconds)
-      add(
-        texts, in: name, [stated, written].compactMap(\.self).min(), end: erasure?.doneAt,
-        milliseconds: milliseconds)
-    } else {
-      add(texts, in: name, stated, end: erasure?.erasedAt, milliseconds: milliseconds)
-    }
+    let stated = record.wire.statedTime
+    let (time, end) =
+      record.isPublished
+      ? ([stated, record.time].compactMap(\.self).min(), erasure?.doneAt)
+      : (stated, erasure?.erasedAt)
+    add(texts, in: name, time, end: end, milliseconds: record.timestampMilliseconds)
   }
 
   /// - Parameter end: what is later is of a new life; nil if nothing is.

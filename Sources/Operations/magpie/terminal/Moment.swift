@@ -1,5 +1,6 @@
 import ArgumentParser
 import Events
+import Kafka
 
 /// A time on the command line: RFC 3339, or an age such as `90s`, `15m`, `2h`, `3d`.
 struct Moment: ExpressibleByArgument {
@@ -22,6 +23,13 @@ struct Moment: ExpressibleByArgument {
         || amount <= 36_500 * 86_400 / unit
     else { return nil }
     time = EventTime(microseconds: EventTime.now.microseconds - amount * unit * 1_000_000)
+  }
+}
+
+extension Record {
+  /// When it was written; nil if it does not say.
+  var time: EventTime? {
+    timestampMilliseconds < 0 ? nil : .clamping(milliseconds: timestampMilliseconds)
   }
 }
 
