@@ -89,9 +89,10 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
       -- Once for each person. A join would compare all of these rows with each other.
       SELECT q.*, max(q.first_badge) OVER (PARTITION BY q.user_id) AS badge
       FROM (
-        SELECT q.*, CASE WHEN row_number() OVER (PARTITION BY q.user_id) = 1
-          THEN badge(q.user_id) END AS first_badge
-        FROM q
+        SELECT q.*, CASE WHEN row_number() OVER (PARTITION BY q.user_id) > 1 THEN NULL
+          WHEN q.has_reviews THEN badge(q.user_id)
+          ELSE (SELECT s.badge FROM settled_badge(q.user_id) s) END AS first_badge
+        FROM (SELECT q.*, has_reviews(q.user_id) FROM q) q
       ) q
     )
     SELECT q.user_id, q.notification_id, q.partition, q.version, q.since, q.revision, q.held,
@@ -108,7 +109,10 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
       c.expires_at AS claim_expires, coalesce(\(mayShow), false) AS may_show,
       u.due_at AS busy_until
     FROM b q
-    CROSS JOIN LATERAL alarm_state(q.user_id, q.notification_id) s
+    CROSS JOIN LATERAL (
+      SELECT * FROM settled_alarm_state(q.user_id, q.notification_id) WHERE NOT q.has_reviews
+      UNION ALL SELECT * FROM alarm_state(q.user_id, q.notification_id) WHERE q.has_reviews
+    ) s
     LEFT JOIN rendered_alarms a ON a.notification_id = q.notification_id AND a.recipient = q.user_id
     \(Wishes.joins("$4"))
     CROSS JOIN LATERAL (
