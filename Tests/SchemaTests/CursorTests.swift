@@ -34,13 +34,14 @@ import Testing
     ).map { Paging(name: try $0.text(0), call: "\(try $0.text(0))(\(try $0.text(1)))") }
   }
 
-  /// The call's SQLSTATE; nil if it succeeds.
+  /// The call's SQLSTATE, or the whole error if it does not say that this is no cursor; nil if it
+  /// succeeds.
   private func failure(_ paging: Paging, _ cursor: String?, _ connection: Connection) -> String? {
     do {
       _ = try connection.query("SELECT count(*) FROM \(paging.call)", [.text(cursor)])
       return nil
     } catch let error as PostgresError {
-      return error.sqlstate
+      return error.message.contains("not a cursor: ") ? error.sqlstate : "\(error)"
     } catch {
       return "\(error)"
     }

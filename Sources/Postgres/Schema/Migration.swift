@@ -89,5 +89,6 @@ extension Migrations {
       52, "sizes_and_late_reminders", PackageResources._052_sizes_and_late_reminders_sql),
     Migration(53, "next_to_be_swept", PackageResources._053_next_to_be_swept_sql),
     Migration(54, "settled_states", PackageResources._054_settled_states_sql),
+    Migration(55, "cheaper_pages", PackageResources._055_cheaper_pages_sql),
   ]
 }
