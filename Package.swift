@@ -134,7 +134,9 @@ let package = Package(
     module("Handling", in: "Runtime", ["Events", "Postgres", "Records"]),
     module(
       "Lanes", in: "Runtime", ["Events", "Handling", "Kafka", "Postgres", "Schema", logging]),
-    module("Serving", in: "Runtime", [hummingbird, serviceLifecycle]),
+    module(
+      "Serving", in: "Runtime",
+      [hummingbird, httpTypes, nioCore, nioHTTPTypes, serviceLifecycle]),
     module(
       "Service", in: "Runtime",
       [

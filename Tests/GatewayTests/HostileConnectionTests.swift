@@ -78,12 +78,17 @@ import Testing
     for (version, connection, isLast) in [
       ("1.1", "Connection: Close\r\n", true), ("1.1", "connection: foo, CLOSE\r\n", true),
       ("1.1", "", false), ("1.0", "", true), ("1.0", "Connection: Keep-Alive\r\n", false),
+      ("1.1", "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n", true),
     ] {
       let client = try OpenConnection(
         port: stack.port, "GET /problems HTTP/\(version)\r\nHost: t\r\n\(connection)\r\n")
       try await eventually("it is answered") { client.text.contains("200 OK") }
       if isLast {
         try await eventually("\(version) \(connection) is closed") { client.isClosed }
+        // Whoever has not asked for it must be told.
+        #expect(
+          client.text.contains("Connection: close") == connection.contains("Upgrade"),
+          "\(connection): \(client.text)")
       } else {
         client.send("GET /nowhere HTTP/1.1\r\nHost: t\r\n\r\n")
         try await eventually("the next is answered") { client.text.contains("404 Not Found") }
@@ -100,6 +105,43 @@ import Testing
     try await eventually("its body is read") { old.text.contains("invalid-body") }
     #expect(!old.text.contains("100 Continue"))
     old.close()
+  }
+
+  @Test("what follows a request for another protocol is not read, at the health port neither")
+  func otherProtocols() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    let heads = [
+      "CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n",
+      "GET /livez HTTP/1.1\r\nHost: t\r\nConnection: Upgrade\r\nUpgrade: any\r\n\r\n",
+    ]
+    // More than all buffers hold.
+    let flood = String(repeating: "a", count: 32 << 20)
+    let clients = try [stack.port, stack.healthPort].flatMap { port in
+      try heads.map { try OpenConnection(port: port, $0 + flood) }
+    }
+    try await eventually("they are closed") { clients.allSatisfy(\.isClosed) }
+    for client in clients {
+      #expect(client.sent < flood.utf8.count)
+      #expect(client.text.contains("Connection: close"), "\(client.text)")
+    }
+  }
+
+  @Test("no request is processed after a response that ends the connection")
+  func pipelined() async throws {
+    let stack = try await GatewayStack()
+    defer { stack.stop() }
+    let token = try Tokens.ours.get().token("ann")
+    let client = try OpenConnection(
+      port: stack.port,
+      """
+      GET /problems HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n\
+      POST /v1/conversations/bob HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer \(token)\r\n\
+      Content-Type: application/json\r\nContent-Length: 13\r\n\r\n{"text":"hi"}
+      """)
+    try await eventually("it is closed") { client.isClosed }
+    #expect(client.text.hasPrefix("HTTP/1.1 400 "))
+    #expect(client.text.components(separatedBy: "HTTP/1.1 ").count == 2, "\(client.text)")
   }
 
   @Test("an address has so many connections, unless they are a proxy's")

@@ -7,6 +7,7 @@ import TestSupport
 final class OpenConnection: Sendable {
   private struct State {
     var bytes: [UInt8] = []
+    var sent = 0
     var isClosed = false
   }
 
@@ -48,7 +49,8 @@ final class OpenConnection: Sendable {
   /// Sends what the connection takes.
   func send(_ text: String) {
     let bytes = Array(text.utf8)
-    _ = Glibc.send(descriptor, bytes, bytes.count, LocalHTTP.withoutSignal)
+    let count = Glibc.send(descriptor, bytes, bytes.count, LocalHTTP.withoutSignal)
+    state.withLock { $0.sent += max(0, count) }
   }
 
   /// Sends a byte if the connection is open: once closed, its descriptor may be another test's.
@@ -66,6 +68,9 @@ final class OpenConnection: Sendable {
   }
 
   var isClosed: Bool { state.withLock { $0.isClosed } }
+
+  /// How many bytes of texts it has taken.
+  var sent: Int { state.withLock { $0.sent } }
 
   /// All that has come.
   var text: String { String(decoding: state.withLock { $0.bytes }, as: UTF8.self) }

@@ -52,10 +52,11 @@ private func serveHTTP<Answering: HTTPResponder>(
     server: HTTPServerBuilder { responder in
       OnEventLoop(
         base: HTTP1Channel(
-          responder: responder,
+          responder: untilLastResponse(responder),
           configuration: .init(
             additionalChannelHandlers: [
-              ConnectionCount(connections), ArrivalLimit(), DeliveryLimit(), MalformedAnswer(),
+              ConnectionCount(connections), LastRequest(), ArrivalLimit(), DeliveryLimit(),
+              MalformedAnswer(),
             ],
             idleTimeout: .seconds(GatewayLimits.idleSeconds),
             httpDecoderConfiguration: .init(
@@ -80,5 +81,23 @@ private func serveHTTP<Answering: HTTPResponder>(
       nextStep: "Choose \(words.nextStep).")
     logger.error("\(words.name) stops", metadata: ["error": "\(stopped)"])
     throw stopped
+  }
+}
+
+/// Processes no request after a response with `Connection: close`. Waits instead until the
+/// connection has been closed.
+private func untilLastResponse(
+  _ respond: @escaping HTTPChannelHandler.Responder
+) -> HTTPChannelHandler.Responder {
+  { (request, writer: consuming ResponseWriter, channel) in
+    // ``OnEventLoop`` runs this on the connection's event loop. Nil if the client has closed the
+    // connection: what it has asked for is done all the same.
+    let pipeline = channel.pipeline.syncOperations
+    let isAnswered = try? pipeline.handler(type: LastRequest.self).isAnswered
+    guard isAnswered != true else {
+      try await channel.closeFuture.get()
+      throw ChannelError.eof
+    }
+    try await respond(request, writer, channel)
   }
 }

@@ -60,6 +60,9 @@ private func healthApplication(
   }
   return Application(
     router: router,
+    server: .http1(
+      configuration: .init(
+        additionalChannelHandlers: [LastRequest()], idleTimeout: .seconds(60))),
     configuration: .init(address: .hostname(settings.httpHost, port: settings.httpPort)),
     onServerRunning: { channel in
       logger.info(
