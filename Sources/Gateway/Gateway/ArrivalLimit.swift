@@ -5,7 +5,9 @@ import NIOHTTPTypes
 /// byte, or whose body is not consumed and never ends.
 ///
 /// One per connection, between the decoder and the server. Connections without an unfinished
-/// request are closed by the server's idle timeout.
+/// request are closed by the server's idle timeout. So is one that sends the beginning of a head
+/// together with the end of the request before it, and then nothing: the decoder does not say
+/// whether it keeps bytes.
 final class ArrivalLimit: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = HTTPRequestPart
   typealias InboundOut = HTTPRequestPart
