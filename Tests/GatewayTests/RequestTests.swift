@@ -210,6 +210,17 @@ import Testing
     #expect(new.utf8.count <= Limits.idBytes && isIdentifier(new))
   }
 
+  @Test("people whose ids look alike are different if the bytes are")
+  func alikeIDs() throws {
+    let alike = ["\u{E9}", "e\u{301}"]
+    let paths = alike.map { "/v1/profiles/\($0)" }.joined(separator: ",")
+    #expect(try Watched.all(in: paths, viewer: "ann").count == 2)
+    var queue = FairQueue<Int>(runningMax: 1)
+    for (index, person) in alike.enumerated() { queue.append(index, of: person) }
+    let started = [queue.start()?.element, queue.start()?.element]
+    #expect(started == [0, 1])
+  }
+
   @Test("a person's time is at most now, a little later for what was shown, and at most a week ago")
   func times() throws {
     let now = EventTime.now

@@ -97,7 +97,7 @@ struct LiveStream: Sendable {
     // A random delay, so that clients do not all reconnect at the same time.
     try await write(ByteBuffer(string: "retry: \(Int.random(in: 500...3000))\n\n"))
     var parts = try parts()
-    var posts = Set(watched.compactMap(\.post))
+    var posts = Set(watched.compactMap(\.post).map { BytewiseString($0) })
     hints.watch(Set(watched.compactMap(\.subject)), subscription)
     hints.lookAgain(subscription)
     for await _ in subscription.wakes {
@@ -135,15 +135,15 @@ struct LiveStream: Sendable {
   /// Subscribes to the authors of `posts`, and removes the posts whose authors are known. The
   /// others remain, because a post may not have been applied yet.
   private func watchAuthors(
-    of posts: inout Set<String>, _ subscription: Hints.Subscription
+    of posts: inout Set<BytewiseString>, _ subscription: Hints.Subscription
   ) async throws {
     guard !posts.isEmpty else { return }
-    let unknown = Array(posts)
+    let unknown = posts.map(\.string)
     let authors = try await turns.run(of: person) {
       try await reader.authors(of: unknown, viewer: person)
     }
     hints.watch(Set(authors.map { .author($0.author) }), subscription)
-    posts.subtract(authors.map(\.post))
+    posts.subtract(authors.map { BytewiseString($0.post) })
   }
 
   /// The screens that the stream sends.

@@ -26,7 +26,9 @@ enum OwnID {
   }
 
   /// Whether the gateway generated this id for this person.
-  static func isOwn(_ id: String, of person: String) -> Bool { id.hasPrefix(tag(person)) }
+  static func isOwn(_ id: String, of person: String) -> Bool {
+    id.utf8.starts(with: tag(person).utf8)
+  }
 
   /// 96 bits of a hash: too many for finding a person id with the same tag.
   private static func tag(_ person: String) -> String {

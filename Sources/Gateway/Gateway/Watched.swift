@@ -27,7 +27,7 @@ struct Watched: Sendable {
   ///
   /// - Throws: ``Problem`` if there are too many paths, or if one is not a screen.
   static func all(in text: String, viewer: String) throws(Problem) -> [Watched] {
-    let paths = text.split(separator: ",")
+    let paths = text.split(separator: ",").map { BytewiseString(String($0)) }
     guard paths.count <= GatewayLimits.watched, Set(paths).count == paths.count else {
       throw Problem(
         .invalidParameter, "It has at most \(GatewayLimits.watched) paths, each once.",
@@ -36,7 +36,7 @@ struct Watched: Sendable {
     var watched: [Watched] = []
     for (index, path) in paths.enumerated() {
       do throws(Problem) {
-        watched.append(try Watched(String(path), viewer: viewer))
+        watched.append(try Watched(path.string, viewer: viewer))
       } catch {
         throw Problem(.invalidParameter, "Path \(index + 1): \(error.detail)", field: "watch")
       }
