@@ -73,6 +73,25 @@ import Testing
     await #expect(throws: KeySetError.self) { try await keys(json) }
   }
 
+  @Test(
+    "a point of small order is no key, in any encoding: anybody could sign for it",
+    arguments: [
+      "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+      "JuiVj8KyJ7BFw_SJ8u-Y8NXfrAXTxjM5sTgCiG1T_AU", "xxdqcD1N2E-6PAt2DRBnDyogU_osOczGTsf9d5KsA3o",
+      "7P_______________________________________38", "7f_______________________________________38",
+      "7v_______________________________________38",
+    ])
+  func smallOrder(x: String) async throws {
+    var point = try #require(base64URLDecoded(x))
+    for sign: UInt8 in [0, 0x80] {
+      point[31] |= sign
+      let encoded = base64URLEncoded(point)
+      await #expect(throws: KeySetError.self, "\(encoded)") {
+        try await keys(#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"\#(encoded)"}]}"#)
+      }
+    }
+  }
+
   @Test("a key that cannot be used keeps no other from being used")
   func unusableKeys() async throws {
     let tokens = try Tokens.ours.get()

@@ -140,12 +140,36 @@ struct JSONWebKey: Decodable {
       try await collection.add(
         jwk: .ecdsa(.es256, identifier: one, x: x, y: y, curve: .p256))
     case .edDSA:
+      guard let point = x.flatMap({ base64URLDecoded($0) }), !hasSmallOrder(point) else {
+        throw KeySetError("malformed, or a point of small order")
+      }
       try await collection.add(
         jwk: .octetKeyPair(.eddsa, identifier: one, x: x, y: nil, curve: .ed25519))
     }
     return try await collection.getKey(for: one)
   }
 }
+
+/// Whether the order of a point of edwards25519, as RFC 8032 encodes it, divides 8. Anybody can
+/// sign anything for such a key.
+private func hasSmallOrder(_ point: Data) -> Bool {
+  var y = Array(point)
+  // Above y is the sign of x.
+  if let last = y.popLast() { y.append(last & 0x7F) }
+  return smallOrders.contains(base64URLEncoded(y))
+}
+
+/// The y of the eight points, from `ge25519_has_small_order` of libsodium: 0, 1, those of order 8,
+/// -1, and 0 and 1 in the encodings that exceed the field's prime.
+private let smallOrders = [
+  "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+  "AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+  "JuiVj8KyJ7BFw_SJ8u-Y8NXfrAXTxjM5sTgCiG1T_AU",
+  "xxdqcD1N2E-6PAt2DRBnDyogU_osOczGTsf9d5KsA3o",
+  "7P_______________________________________38",
+  "7f_______________________________________38",
+  "7v_______________________________________38",
+]
 
 /// - Returns: nil if a character is not in the URL-safe alphabet, or the length is impossible.
 func base64URLDecoded(_ text: some StringProtocol) -> Data? {
