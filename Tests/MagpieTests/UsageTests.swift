@@ -36,6 +36,14 @@ struct UsageTests {
     }
   }
 
+  @Test(
+    "a token is signed for no id that the gateway refuses",
+    arguments: ["", ".", "..", "erased:x", "a\u{7}b", String(repeating: "a", count: 129)])
+  func tokenOf(id: String) async throws {
+    let result = try await magpie("token", "sign", id)
+    #expect(result.status == 64 && result.error.contains("The id of a person"), "\(result)")
+  }
+
   @Test("the exit codes are documented")
   func exitCodes() async throws {
     let result = try await magpie("--help")

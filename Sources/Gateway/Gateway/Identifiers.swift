@@ -19,6 +19,12 @@ func isIdentifier(_ value: String) -> Bool {
     && value.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
 }
 
+/// Whether a token may be for a person with this id. Not `.` or `..`: clients remove these segments
+/// from paths, so nobody could ask for such a person.
+package func isSubject(_ id: String) -> Bool {
+  isIdentifier(id) && !FormerPerson.has(id: id) && ![".", ".."].contains(id)
+}
+
 /// - Throws: ``Problem`` unless it is a UUID in its 36-character form.
 func uuid(_ value: String, _ name: String) throws(Problem) -> UUID {
   guard value.utf8.count == 36, let uuid = UUID(uuidString: value) else {

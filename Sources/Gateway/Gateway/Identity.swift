@@ -51,12 +51,7 @@ struct TokenRules: Hashable, Sendable {
     if let start = claims.nbf, start > now + Self.notBeforeTolerance {
       throw invalid("It is not valid yet.")
     }
-    // Clients remove the segments . and .. from paths, so nobody could ask for such a person.
-    guard isIdentifier(claims.sub), !FormerPerson.has(id: claims.sub),
-      ![".", ".."].contains(claims.sub)
-    else {
-      throw invalid("Its subject is not a person's id.")
-    }
+    guard isSubject(claims.sub) else { throw invalid("Its subject is not a person's id.") }
     let identity = Identity(person: claims.sub, expires: claims.exp, issued: claims.iat)
     keys.verified.keep(identity, key)
     return identity

@@ -23,8 +23,10 @@ struct TokenSign: ParsableCommand {
   }
 
   func validate() throws {
-    for person in people where !(1...Limits.idBytes).contains(person.utf8.count) {
-      throw ValidationError("The id of a person has 1 to \(Limits.idBytes) bytes.")
+    guard people.allSatisfy(isSubject) else {
+      throw ValidationError(
+        "The id of a person has 1 to \(Limits.idBytes) bytes, without control characters, is "
+          + "neither . nor .., and does not begin with \(FormerPerson.prefix).")
     }
   }
 
