@@ -112,6 +112,43 @@ import Yams
     }
   }
 
+  /// Whether the body makes an event of the action.
+  func accepts(_ body: [String: Any], _ action: Action) throws -> Bool {
+    let bytes = Array(try JSONSerialization.data(withJSONObject: body))
+    let event = try? action.event(
+      person: "ann",
+      path: ["post": "p", "comment": "c", "user": "u", "reminder": "r", "cycle": "c"],
+      body: bytes, author: "bob", eventID: "e", time: .now, source: "test"
+    ).event
+    return event != nil
+  }
+
+  @Test("a member may be null where the document allows it, and no text may contain NUL")
+  func nullAndNUL() throws {
+    for action in Action.all where !action.body.isEmpty {
+      let body = object(try operation(action.method, action.path)["requestBody"])
+      let schema = try resolved(object(object(body["content"])["application/json"])["schema"])
+      let text = ActionTests.body(action) ?? "{}"
+      let valid = object(try JSONSerialization.jsonObject(with: Data(text.utf8)))
+      for (name, value) in object(schema["properties"]) {
+        let member = try resolved(value)
+        let types = member["type"] as? [String] ?? [member["type"] as? String ?? ""]
+        let values = member["enum"] as? [Any] ?? []
+        let mayBeNull = types.contains("null") || values.contains { $0 is NSNull }
+        var changed = valid
+        // What a valid body has may be one of two members, of which it must have one.
+        if valid[name] == nil || !mayBeNull {
+          changed[name] = NSNull()
+          #expect(try accepts(changed, action) == mayBeNull, "\(action.path): \(name)")
+        }
+        guard types.contains("string") else { continue }
+        #expect(member["pattern"] is String, "\(action.path): \(name)")
+        changed[name] = "a\u{0}"
+        #expect(try !accepts(changed, action), "\(action.path): \(name)")
+      }
+    }
+  }
+
   @Test("what the document requires of a body is required")
   func requiredMembers() throws {
     var removed = 0
@@ -121,22 +158,13 @@ import Yams
       let valid = try ActionTests.body(action).map {
         object(try JSONSerialization.jsonObject(with: Data($0.utf8)))
       }
-      func accepts(_ body: [String: Any]) throws -> Bool {
-        let bytes = Array(try JSONSerialization.data(withJSONObject: body))
-        let event = try? action.event(
-          person: "ann",
-          path: ["post": "p", "comment": "c", "user": "u", "reminder": "r", "cycle": "c"],
-          body: bytes, author: "bob", eventID: "e", time: .now, source: "test"
-        ).event
-        return event != nil
-      }
       let required = schema["required"] as? [String] ?? []
       #expect(Set(action.required).isSubset(of: required), "\(action.path)")
       guard let valid else {
         #expect(required.isEmpty, "\(action.path)")
         continue
       }
-      #expect(try accepts(valid), "\(action.path)")
+      #expect(try accepts(valid, action), "\(action.path)")
       var alternatives: [String] = []
       for case let one as [String: Any] in schema["oneOf"] as? [Any] ?? [] {
         alternatives += one["required"] as? [String] ?? []
@@ -144,10 +172,10 @@ import Yams
       for name in required + alternatives where valid[name] != nil {
         var lacking = valid
         lacking[name] = nil
-        #expect(try !accepts(lacking), "\(action.path) without \(name)")
+        #expect(try !accepts(lacking, action), "\(action.path) without \(name)")
         if valid[name] is String {
           lacking[name] = ""
-          #expect(try !accepts(lacking), "\(action.path) with an empty \(name)")
+          #expect(try !accepts(lacking, action), "\(action.path) with an empty \(name)")
         }
         removed += 1
       }
