@@ -1,6 +1,6 @@
 /// Sanitizes an untrusted nickname or head text for display: valid UTF-8 in NFC, without controls,
-/// separators, bidi controls, invisible characters or unpaired joiners, at most four marks per
-/// base, bounded in graphemes and bytes. Idempotent.
+/// separators, bidi controls, invisible characters, noncharacters or unpaired joiners, at most four
+/// marks per base, bounded in graphemes and bytes. Idempotent.
 struct DisplayText {
   /// The properties of a text that matter to the sentence around it.
   struct Shape: Equatable, Sendable {
@@ -125,8 +125,10 @@ struct DisplayText {
     output.reserveCapacity(input.count)
     var index = 0
     while index < input.count {
-      let scalar = input[index]
+      var scalar = input[index]
       index += 1
+      // Column `shown_name` of `profiles` counts these noncharacters as visible, others not.
+      if scalar.value > 0x1FFFF, ScalarClasses.isNoncharacter(scalar) { scalar = "\u{FFFD}" }
       if isSurelyVisible(scalar) {
         output.append(scalar)
       } else if ScalarClasses.isBlank(scalar) {
