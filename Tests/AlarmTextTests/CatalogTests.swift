@@ -70,6 +70,9 @@ struct CatalogTests {
     #expect(failure("{\"@@locale\": \"th\"}").contains("must be \"ko\""))
     #expect(failure("{\"someone\": \"{actor}\"}").contains("must be non-empty plain text"))
     #expect(failure("{\"someone\": \"\"}").contains("must be non-empty plain text"))
+    for ellipsis in ["....", "👨‍👩‍👧‍👦"] {
+      #expect(failure("{\"ellipsis\": \"\(ellipsis)\"}").contains("longer than 3 graphemes"))
+    }
     #expect(failure("{\"@like\": {\"description\": \"x\"}, \"unused\": \"x\"}") == "accepted")
   }
 

@@ -45,10 +45,23 @@ struct DisplayTextTests {
     #expect(Self.clean(exact, limits: limits).text == exact)
     let narrow = TextLimits(graphemes: 100, bytes: 32)
     #expect(Self.clean(long, limits: narrow).text == family + "…")
-    #expect(Self.clean("abcdef", limits: TextLimits(graphemes: 3, bytes: 99)).text == "ab…")
+    #expect(Self.clean("abcdef", limits: TextLimits(graphemes: 4, bytes: 99)).text == "abc…")
     let flag = "🏴󠁧󠁢󠁥󠁮󠁧󠁿"
     #expect(
-      Self.clean("a\(flag)bcd", limits: TextLimits(graphemes: 3, bytes: 99)).text == "a\(flag)…")
+      Self.clean("ab\(flag)cd", limits: TextLimits(graphemes: 4, bytes: 99)).text == "ab\(flag)…")
+  }
+
+  @Test("an ellipsis of several graphemes counts in full towards the limits")
+  func longEllipsis() throws {
+    let file = CatalogFile(name: "en.arb", bytes: Array(#"{"ellipsis": "..."}"#.utf8))
+    let engine = try AlarmTextEngine(catalogs: [file])
+    let long = String(repeating: "a", count: 100)
+    let alarm = try engine.render(
+      AlarmInput(code: .comment, actor: Actor(id: "a", nickname: long), headText: long),
+      locale: "en")
+    #expect(
+      alarm.segments.filter { $0.kind != .text }.map(\.text)
+        == [29, 77].map { String(repeating: "a", count: $0) + "..." })
   }
 
   @Test("the beginning of a longer text ends in the ellipsis, however little of it is visible")

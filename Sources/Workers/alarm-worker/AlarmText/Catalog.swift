@@ -60,24 +60,27 @@ struct Catalog: Sendable {
         throw failure("a message must be a string")
       }
       let signature = signatures[member.key] ?? MessageSignature()
+      let pattern: MessagePattern
       do {
-        let pattern = try MessagePattern(
+        pattern = try MessagePattern(
           text, arguments: MessageArgument.all(own: signature.arguments))
-        messages[member.key] = Message(text: text, pattern: pattern)
       } catch {
         throw failure(error.message, patternOffset: error.offset)
       }
-      if let violation = MessageCheck.violation(
-        messages[member.key]?.pattern.nodes ?? [], actor: signature.actor)
-      {
+      if Self.plainKeys.contains(member.key) {
+        guard let plain = pattern.plainText else { throw failure("must be non-empty plain text") }
+        if member.key == "ellipsis",
+          plain.count > TextLimits.ellipsisGraphemes || plain.utf8.count > TextLimits.ellipsisBytes
+        {
+          throw failure(
+            "longer than \(TextLimits.ellipsisGraphemes) graphemes or "
+              + "\(TextLimits.ellipsisBytes) bytes")
+        }
+      }
+      if let violation = MessageCheck.violation(pattern.nodes, actor: signature.actor) {
         throw failure(violation)
       }
-    }
-    for key in Self.plainKeys {
-      if let message = messages[key], message.pattern.plainText == nil {
-        throw CatalogError(
-          file: file.name, key: key, message: "must be non-empty plain text")
-      }
+      messages[member.key] = Message(text: text, pattern: pattern)
     }
   }
 

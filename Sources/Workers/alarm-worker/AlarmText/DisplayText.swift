@@ -278,6 +278,10 @@ struct DisplayText {
   private static func shortened(
     _ text: String, limits: TextLimits, ellipsis: [UInt8], cut: Cut?
   ) -> String {
+    let ellipsis = String(decoding: ellipsis, as: UTF8.self)
+    let room = (
+      graphemes: limits.graphemes - ellipsis.count, bytes: limits.bytes - ellipsis.utf8.count
+    )
     var graphemes = 0
     var bytes = 0
     var kept = text.startIndex
@@ -289,16 +293,16 @@ struct DisplayText {
       if graphemes > limits.graphemes || bytes > limits.bytes { break }
       index = next
       if index == text.endIndex, cut == .inLast, graphemes > 1 { break }
-      if graphemes < limits.graphemes && bytes + ellipsis.count <= limits.bytes { kept = index }
+      if graphemes <= room.graphemes && bytes <= room.bytes { kept = index }
     }
     if index == text.endIndex && cut == nil { return text }
     var scalars = Array(text[..<kept].unicodeScalars)
     if scalars.isEmpty {
       // A single huge grapheme: there is no boundary to cut at within the limits.
-      var room = limits.bytes - ellipsis.count
+      var left = room.bytes
       for scalar in text.unicodeScalars {
-        room -= UTF8.width(scalar)
-        if room < 0 { break }
+        left -= UTF8.width(scalar)
+        if left < 0 { break }
         scalars.append(scalar)
       }
     }
@@ -306,7 +310,7 @@ struct DisplayText {
     while let last = scalars.last, 0xE0000...0xE007E ~= last.value { scalars.removeLast() }
     var view = String.UnicodeScalarView()
     view.append(contentsOf: trimmed(scalars))
-    return String(view) + String(decoding: ellipsis, as: UTF8.self)
+    return String(view) + ellipsis
   }
 
   /// Whether a letter that follows would join the last one: after a virama, whatever marks follow

@@ -1,16 +1,20 @@
 /// The maximum displayed length of an untrusted text. A longer text is cut between two graphemes
 /// and ends in the locale's ellipsis, which counts towards the limit.
 public struct TextLimits: Sendable, Equatable {
-  /// At least 2.
+  /// At least 4.
   public var graphemes: Int
   /// UTF-8 bytes, because a single grapheme can contain kilobytes of combining marks; at least 32.
   public var bytes: Int
 
   /// Raises values below the minimum to it.
   public init(graphemes: Int, bytes: Int) {
-    self.graphemes = max(graphemes, 2)
+    self.graphemes = max(graphemes, Self.ellipsisGraphemes + 1)
     self.bytes = max(bytes, 32)
   }
+
+  /// The limits of a locale's ellipsis, so that it leaves room for text.
+  static let ellipsisGraphemes = 3
+  static let ellipsisBytes = 16
 
   /// A nickname: 32 graphemes, 256 bytes.
   public static let nickname = TextLimits(graphemes: 32, bytes: 256)
