@@ -45,12 +45,29 @@ struct CatalogTests {
       ("{other} {actor}", "{actor} must come before {other}"), ("<{actor}>", "'<' and '>'"),
       ("{actor}\\u202e", "U+202E"), ("{actor}\\n", "U+A"), ("{actor}\\u0301", "combining"),
       ("{actor}\\u200b", "U+200B"), ("{actors, plural, other{", "without a closing '}'"),
-      ("{actors, plural, =99999999999{x} other{y}}", "expected '{'"),
+      ("{actors, plural, =99999999999{x} other{y}}", "expected '{'"), ("{actor}\\uffff", "U+FFFF"),
+      ("", "something visible"), (" \\u3000", "something visible"),
+      ("{actors, plural, offset:1 =1{} other{{actor} x}}", "something visible"),
+      ("{actorFinal, select, vowel{x} other{ }}", "something visible"),
+      ("\u{915}\u{94D}{actor} x", "joins the next"), ("\u{D4E}{actor}", "joins the next"),
+      ("x \u{1100}{actor}", "joins the next"), ("\u{D4E}{actors}", "joins the next"),
+      ("x\u{94D}{actorFinal, select, vowel{y} other{{actor}}}", "joins the next"),
+      ("{actorFinal, select, vowel{x\u{94D}} other{y}}{actor}", "joins the next"),
     ] as [(String, String)])
   func patterns(pattern: String, expected: String) {
     let found = failure("{\"like\": \"\(pattern)\"}")
     #expect(found.contains(expected), "\(found)")
     #expect(found.contains("like"))
+  }
+
+  @Test(
+    "a text may end in any character but before a name, and a branch may be empty beside others",
+    arguments: [
+      "{actor} \u{915}\u{94D}", "\u{915}\u{94D} {actor}", "🇰🇷{actor}", "{actors}{actor}",
+      "{actors, plural, =1{} other{#}} x", "{actors, plural, =1{} other{#}}{actor}",
+    ])
+  func acceptedPatterns(pattern: String) {
+    #expect(failure("{\"like\": \"\(pattern)\"}") == "accepted")
   }
 
   @Test("depth and length are bounded")

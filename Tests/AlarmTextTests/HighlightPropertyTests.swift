@@ -142,6 +142,16 @@ struct HighlightPropertyTests {
     #expect(alarm.legacy.message == "\u{2068}<דנה!>\u{2069} likes your post")
   }
 
+  @Test("what stands for an unknown person is isolated where it would join the sentence, too")
+  func joiningFallback() throws {
+    let catalog = "{\"someone\": \"\u{915}\u{94D}\", \"like\": \"{actor}\u{915}\"}"
+    let engine = try AlarmTextEngine(
+      catalogs: [CatalogFile(name: "hi.arb", bytes: Array(catalog.utf8))])
+    let alarm = try engine.render(AlarmInput(code: .like, actor: nil), locale: "hi")
+    #expect(alarm.spans.map { [$0.start, $0.length] } == [[1, 2]])
+    #expect(alarm.text.utf16.count == 5)
+  }
+
   @Test("the JSON of segments and spans equals the values")
   func json() throws {
     var random = Seeded(7)

@@ -28,10 +28,8 @@ final class CompiledCatalog: Sendable {
 
     init(_ text: String) {
       bytes = Array(text.utf8)
-      // A fallback's direction can differ from the catalog's.
-      shape = DisplayText.Shape(
-        utf16Count: text.utf16.count,
-        needsIsolation: text.unicodeScalars.contains(where: ScalarClasses.isRightToLeft))
+      // A fallback's direction can differ from the catalog's, and its ends can join words.
+      shape = DisplayText.shape(text)
     }
 
     @inline(__always)

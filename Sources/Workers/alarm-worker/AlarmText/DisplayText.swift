@@ -313,25 +313,28 @@ struct DisplayText {
     return String(view) + ellipsis
   }
 
-  /// Whether a letter that follows would join the last one: after a virama, whatever marks follow
-  /// it (rule GB9c of UAX #29).
-  private static func joinsNextLetter(_ text: String) -> Bool {
-    text.unicodeScalars.reversed()
+  /// Whether the last grapheme could go on in a name that follows. Regional indicators do not
+  /// count: a name that begins with one is isolated.
+  static func joinsNext(_ text: String) -> Bool {
+    guard let last = text.unicodeScalars.last else { return false }
+    if ScalarClasses.isConjoiningJamo(last) || ScalarClasses.attachesToNext(last) { return true }
+    // A letter joins a virama, whatever marks are between them (rule GB9c of UAX #29).
+    return text.unicodeScalars.reversed()
       .prefix { isVirama($0) || isJoiner($0) || $0.properties.isGraphemeExtend }
       .contains(where: isVirama)
   }
 
-  private static func shape(_ text: String) -> Shape {
+  /// The shape of a text that is shown as it is.
+  static func shape(_ text: String) -> Shape {
     var shape = Shape(utf16Count: text.utf16.count)
     guard let first = text.unicodeScalars.first, let last = text.unicodeScalars.last else {
       return shape
     }
     shape.needsIsolation =
       text.unicodeScalars.contains(where: ScalarClasses.isRightToLeft)
-      || ScalarClasses.isConjoiningJamo(first) || ScalarClasses.isConjoiningJamo(last)
+      || ScalarClasses.isConjoiningJamo(first) || ScalarClasses.attachesToPrevious(first)
       || ScalarClasses.isRegionalIndicator(first) || ScalarClasses.isRegionalIndicator(last)
-      || ScalarClasses.attachesToPrevious(first) || ScalarClasses.attachesToNext(last)
-      || joinsNextLetter(text)
+      || joinsNext(text)
     return shape
   }
 }

@@ -1,13 +1,26 @@
 import Kinds
 
 /// The constraints on sentences that keep highlights and the older client's search exact, whatever
-/// a nickname or argument contains.
+/// a nickname or argument contains, and texts from being empty.
 enum MessageCheck {
   private struct Seen {
     var actor = false
     var other = false
     /// A text of the alarm's own arguments.
     var text: String?
+    /// Whether every sentence so far shows something.
+    var isVisible = false
+    /// Whether a sentence so far may end in a literal whose end joins what follows.
+    var joinsNext = false
+
+    /// A name, another text of the alarm or a number follows.
+    mutating func insert() throws(Violation) {
+      guard !joinsNext else {
+        throw Violation(
+          message: "a text before a name or number must not end in a character that joins the next")
+      }
+      isVisible = true
+    }
   }
 
   private struct Violation: Error {
@@ -20,6 +33,7 @@ enum MessageCheck {
     var seen = Seen()
     do {
       try check(nodes, &seen)
+      guard seen.isVisible else { return "every branch needs something visible" }
       if actor != .required { try checkNamesNobody(nodes, actor) }
       return nil
     } catch { return error.message }
@@ -30,26 +44,39 @@ enum MessageCheck {
   ) throws(Violation) {
     for node in nodes {
       switch node {
-      case .literal(let text): try check(literal: text)
-      case .name(.actor):
-        guard !seen.actor else { throw Violation(message: "{actor} may occur only once") }
-        if let text = seen.text {
-          // Otherwise the older client could find the nickname in the text.
-          throw Violation(message: "{actor} must come before {\(text)}")
-        }
-        seen.actor = true
-      case .name(.other):
-        guard seen.actor else { throw Violation(message: "{actor} must come before {other}") }
-        guard !seen.other else { throw Violation(message: "{other} may occur only once") }
-        seen.other = true
-      case .name(let argument): seen.text = argument.name
-      case .number: break
+      case .literal(let text):
+        try check(literal: text)
+        if !text.unicodeScalars.allSatisfy(ScalarClasses.isBlank) { seen.isVisible = true }
+        seen.joinsNext = DisplayText.joinsNext(text)
+      case .name(let argument):
+        try check(name: argument, &seen)
+        try seen.insert()
+      case .number: try seen.insert()
       case .plural(_, let plural):
         guard plural.offset <= 1 else { throw Violation(message: "an offset must be 0 or 1") }
         try check(
           branches: plural.exact.map(\.branch) + plural.categories.compactMap { $0 }, &seen)
       case .select(_, let branches): try check(branches: branches, &seen)
       }
+    }
+  }
+
+  private static func check(
+    name argument: MessageArgument, _ seen: inout Seen
+  ) throws(Violation) {
+    switch argument {
+    case .actor:
+      guard !seen.actor else { throw Violation(message: "{actor} may occur only once") }
+      if let text = seen.text {
+        // Otherwise the older client could find the nickname in the text.
+        throw Violation(message: "{actor} must come before {\(text)}")
+      }
+      seen.actor = true
+    case .other:
+      guard seen.actor else { throw Violation(message: "{actor} must come before {other}") }
+      guard !seen.other else { throw Violation(message: "{other} may occur only once") }
+      seen.other = true
+    default: seen.text = argument.name
     }
   }
 
@@ -89,12 +116,16 @@ enum MessageCheck {
     branches: [[MessagePattern.Node]], _ seen: inout Seen
   ) throws(Violation) {
     let before = seen
+    seen.isVisible = true
+    seen.joinsNext = false
     for branch in branches {
       var inside = before
       try check(branch, &inside)
       seen.actor = seen.actor || inside.actor
       seen.other = seen.other || inside.other
       seen.text = seen.text ?? inside.text
+      seen.isVisible = seen.isVisible && inside.isVisible
+      seen.joinsNext = seen.joinsNext || inside.joinsNext
     }
   }
 
@@ -110,7 +141,7 @@ enum MessageCheck {
             + "the line; bidi isolates are added automatically")
       default: break
       }
-      if scalar.properties.isDefaultIgnorableCodePoint {
+      if scalar.properties.isDefaultIgnorableCodePoint || ScalarClasses.isNoncharacter(scalar) {
         throw Violation(
           message: "U+\(String(scalar.value, radix: 16, uppercase: true)) is invisible")
       }
