@@ -18,7 +18,7 @@ struct AuthorizationTests {
   ) async throws {
     try await LocalStage.run { stage in
       let apps = try PushApps(file: stage.config, keys: TokenKeys(text: sampleKeys))
-      let clients = try Clients(apps)
+      let clients = Clients(apps)
       let credentials = try #require(apps.fcm[ProviderServer.project])
       try await body(stage, Authorizations(apps: apps, clients: clients), credentials)
       await clients.shutdown()
@@ -47,6 +47,45 @@ struct AuthorizationTests {
       }
       // What was refused is the first one, however often.
       #expect(stage.server.accessRequests == 2)
+    }
+  }
+
+  @Test("file names are relative to the credentials' file, whose own path may be relative")
+  func relativePath() throws {
+    let depth = FileManager.default.currentDirectoryPath.split(separator: "/").count
+    let root = FileManager.default.temporaryDirectory.appending(path: "push-\(UUID())")
+    // Deeper than this process's directory, so that the path's `..` do not lead to the root.
+    let directory = root.appending(path: String(repeating: "deeper/", count: depth + 1))
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: root) }
+    try ProviderServer().writeCredentials(to: directory, host: "localhost", port: 1)
+    let up = String(repeating: "../", count: depth)
+    let path = up + String(directory.appending(path: "push.json").path.dropFirst())
+    let apps = try PushApps(file: path, keys: TokenKeys(text: sampleKeys))
+    #expect(apps.apns[ProviderServer.app] != nil && !apps.certificateAuthorities.isEmpty)
+  }
+
+  @Test(
+    "an error about a file names the member, and not what may be a key in place of a name",
+    arguments: [
+      (#"{"apns":{"a":{"keyId":"k","teamId":"t","keyFile":"SECRET"}}}"#, "keyFile"),
+      (#"{"fcm":{"a":{"serviceAccountFile":"SECRET"}}}"#, "serviceAccountFile"),
+      (
+        #"{"webPush":{"a":{"subject":"mailto:a@b.c","privateKeyFile":"SECRET"}}}"#, "privateKeyFile"
+      ),
+      (#"{"certificateAuthorityFile":"SECRET"}"#, "certificateAuthorityFile"),
+      (#"{"certificateAuthorityFile":"push.json"}"#, "certificateAuthorityFile is not PEM"),
+    ])
+  func unusable(text: String, said: String) throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "push-\(UUID())")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let file = directory.appending(path: "push.json")
+    try text.write(to: file, atomically: true, encoding: .utf8)
+    #expect {
+      try PushApps(file: file.path, keys: TokenKeys(text: sampleKeys))
+    } throws: { error in
+      error is PushAppsError && "\(error)".contains(said) && !"\(error)".contains("SECRET")
     }
   }
 

@@ -21,7 +21,7 @@ struct ClientTests {
   ) async throws {
     try await LocalStage.run(host: "0.0.0.0", names: ["localhost", name]) { stage in
       let apps = try PushApps(file: stage.config, keys: TokenKeys(text: sampleKeys))
-      let clients = try Clients(apps, resolvedFor: resolvedFor, lookup: lookup)
+      let clients = Clients(apps, resolvedFor: resolvedFor, lookup: lookup)
       let result = await Result { try await body(stage, clients) }
       await clients.shutdown()
       try result.get()

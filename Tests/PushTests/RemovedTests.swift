@@ -73,7 +73,7 @@ struct RemovedTests {
       let claim = try #require(try await world.turn().first)
       let keys = try TokenKeys(text: sampleKeys)
       let apps = try PushApps(file: stage.config, keys: keys)
-      let sender = try Sender(
+      let sender = Sender(
         outbox: world.outbox, keys: keys, apps: apps, metrics: .init(), logger: .init(label: "test")
       )
       var shown: [UUID] = []

@@ -20,7 +20,7 @@ struct SenderTests {
   ) async throws {
     let keys = try TokenKeys(text: sampleKeys)
     let sender = try Sender(
-      outbox: world.outbox, keys: keys, apps: try PushApps(file: stage.config, keys: keys),
+      outbox: world.outbox, keys: keys, apps: PushApps(file: stage.config, keys: keys),
       metrics: Metrics(), logger: Logger(label: "test"))
     let running = Task { await sender.run() }
     defer { world.outbox.finish() }

@@ -103,7 +103,7 @@ public struct PushWorker: WorkerCommand {
       warnings: apps == nil ? ["--push-config is not set: only webhooks are sent"] : [],
       reload: { try sentences.reload() },
       beside: { metrics, logger in
-        try Sender(
+        Sender(
           outbox: outbox, keys: keys, apps: apps ?? PushApps(), metrics: metrics, logger: logger)
       })
   }

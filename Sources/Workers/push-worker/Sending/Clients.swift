@@ -61,17 +61,16 @@ actor Clients {
   private var resolving: [String: Task<Result<PublicAddress, NoAddress>, Never>] = [:]
 
   /// - Parameter lookup: finds a host's addresses; may block.
-  /// - Throws: NIOSSL's errors for authorities that are not PEM.
   init(
     _ apps: PushApps, resolvedFor: Duration = Clients.resolvedFor,
     lookup: @escaping Resolver.Lookup = systemAddresses
-  ) throws {
+  ) {
     var configuration = HTTPClient.Configuration(
       redirectConfiguration: .disallow,
       timeout: .init(connect: .seconds(10), read: .seconds(30)))
-    if let pem = apps.certificateAuthorities {
+    if !apps.certificateAuthorities.isEmpty {
       var tls = TLSConfiguration.makeClientConfiguration()
-      tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMBytes(pem))]
+      tls.additionalTrustRoots = [.certificates(apps.certificateAuthorities)]
       configuration.tlsConfiguration = tls
     }
     // HTTP/2 with every server that offers it. APNs offers nothing else.

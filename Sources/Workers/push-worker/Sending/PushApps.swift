@@ -1,6 +1,7 @@
 public import Devices
 import Events
 import Foundation
+import NIOSSL
 import Providers
 
 /// The credentials of the apps to push to, from a JSON file:
@@ -50,8 +51,8 @@ public struct PushApps: Sendable, Redacted {
   private(set) var fcm: [String: FCM.Credentials] = [:]
   private(set) var webPush: [String: WebPush.Credentials] = [:]
   private var titles: [PushProvider: [String: String]] = [:]
-  /// PEM; nil trusts only the system's certificate authorities.
-  private(set) var certificateAuthorities: [UInt8]?
+  /// Trusted besides the system's certificate authorities.
+  private(set) var certificateAuthorities: [NIOSSLCertificate] = []
   private(set) var allowsLoopback = false
 
   /// No credentials.
@@ -63,18 +64,14 @@ public struct PushApps: Sendable, Redacted {
   /// - Parameter keys: the secret of Web Push's message keys is derived from them.
   /// - Throws: ``PushAppsError`` for a file that is missing, too long or malformed.
   public init(file path: String, keys: TokenKeys) throws(PushAppsError) {
-    let directory = URL(filePath: path).deletingLastPathComponent()
-    func contents(_ name: String) throws(PushAppsError) -> [UInt8] {
-      let url = URL(filePath: name, relativeTo: directory)
-      guard let file = FileHandle(forReadingAtPath: url.path),
-        let bytes = try? file.read(upToCount: Self.fileBytesMax + 1),
-        bytes.count <= Self.fileBytesMax
-      else { throw PushAppsError(description: "\(name) cannot be read") }
-      return Array(bytes)
+    let ownFile = URL(filePath: path).absoluteURL
+    let directory = ownFile.deletingLastPathComponent()
+    func contents(_ name: String, _ member: String) throws(PushAppsError) -> [UInt8] {
+      try Self.contents(of: URL(filePath: name, relativeTo: directory), member)
     }
     let file: File
     do {
-      file = try JSONDecoder().decode(File.self, from: Data(contents(path)))
+      file = try JSONDecoder().decode(File.self, from: Data(Self.contents(of: ownFile, path)))
     } catch let error as PushAppsError {
       throw error
     } catch {
@@ -84,17 +81,21 @@ public struct PushApps: Sendable, Redacted {
       apns[app] = APNs.Credentials(
         keyID: given.keyId, teamID: given.teamId, topic: app,
         origin: given.origin ?? "https://api.push.apple.com",
-        pem: String(decoding: try contents(given.keyFile), as: UTF8.self))
+        pem: String(
+          decoding: try contents(given.keyFile, "the keyFile of apns for \(app)"), as: UTF8.self))
       guard apns[app] != nil else { throw .invalid("apns", app) }
     }
     for (app, given) in file.fcm ?? [:] {
       fcm[app] = FCM.Credentials(
-        json: try contents(given.serviceAccountFile),
+        json: try contents(
+          given.serviceAccountFile, "the serviceAccountFile of fcm for \(app)"),
         origin: given.origin ?? "https://fcm.googleapis.com")
       guard fcm[app] != nil else { throw .invalid("fcm", app) }
     }
     for (app, given) in file.webPush ?? [:] {
-      let key = String(decoding: try contents(given.privateKeyFile), as: UTF8.self)
+      let key = String(
+        decoding: try contents(given.privateKeyFile, "the privateKeyFile of webPush for \(app)"),
+        as: UTF8.self)
       webPush[app] = WebPush.Credentials(
         subject: given.subject, privateKey: key.trimmingCharacters(in: .whitespacesAndNewlines),
         messageSecret: keys.derivedKey(for: "web-push"))
@@ -105,8 +106,24 @@ public struct PushApps: Sendable, Redacted {
       .fcm: (file.fcm ?? [:]).compactMapValues(\.title),
       .webPush: (file.webPush ?? [:]).compactMapValues(\.title),
     ]
-    if let name = file.certificateAuthorityFile { certificateAuthorities = try contents(name) }
+    if let name = file.certificateAuthorityFile {
+      let pem = try contents(name, "certificateAuthorityFile")
+      do {
+        certificateAuthorities = try NIOSSLCertificate.fromPEMBytes(pem)
+      } catch {
+        throw PushAppsError(description: "certificateAuthorityFile is not PEM")
+      }
+    }
     allowsLoopback = file.allowsLoopback ?? false
+  }
+
+  /// - Parameter what: names the file in the error. Not the name in the file of credentials:
+  ///   somebody may have written the key itself there.
+  private static func contents(of url: URL, _ what: String) throws(PushAppsError) -> [UInt8] {
+    guard let file = FileHandle(forReadingAtPath: url.path),
+      let bytes = try? file.read(upToCount: fileBytesMax + 1), bytes.count <= fileBytesMax
+    else { throw PushAppsError(description: "\(what) cannot be read") }
+    return Array(bytes)
   }
 }
 

@@ -23,13 +23,12 @@ public struct Sender: Service {
   private let metrics: Metrics
   private let logger: Logger
 
-  /// - Throws: NIOSSL's errors for authorities that are not PEM.
   public init(
     outbox: Outbox, keys: TokenKeys, apps: PushApps, metrics: Metrics, logger: Logger
-  ) throws {
+  ) {
     (self.outbox, self.keys, self.apps) = (outbox, keys, apps)
     (self.metrics, self.logger) = (metrics, logger)
-    clients = try Clients(apps)
+    clients = Clients(apps)
     authorizations = Authorizations(apps: apps, clients: clients)
     for provider in PushProvider.allCases {
       metrics.begin(.pushDuration, [provider.rawValue])
