@@ -176,7 +176,7 @@ let package = Package(
       "Sending", in: "Workers/push-worker",
       [
         "Devices", "Events", "Lanes", "Providers", "Pushes", asyncHTTPClient, logging, nioCore,
-        nioPosix, nioSSL, serviceLifecycle,
+        nioHTTP1, nioPosix, nioSSL, serviceLifecycle,
       ]),
     worker("push-worker"),
     module(
@@ -375,7 +375,8 @@ let package = Package(
       [
         "AlarmText", "Alarms", "Devices", "EmbeddedStack", "Events", "Handling", "Kafka", "Lanes",
         "LocalProviders", "Notifications", "Postgres", "Providers", "Pushes", "Pushing",
-        "Schedules", "Sending", "TestSupport", crypto, cryptoExtras, logging,
+        "Schedules", "Sending", "TestSupport", crypto, cryptoExtras, logging, nioCore, nioPosix,
+        nioSSL,
       ],
       exclude: ["push-tests.txt", "webhook.py", "webpush.py"]),
     tests("WorkloadTests", ["Events", "Workload"]),

@@ -64,6 +64,27 @@ struct ClientTests {
     }
   }
 
+  @Test(
+    "a status that is none ends the connection and not the process, and informational ones nothing",
+    arguments: ["000", "099", "101", "103"])
+  func statuses(status: String) async throws {
+    try await Self.run { _ in
+      Self.addresses("127.0.0.1")
+    } _: { stage, clients in
+      let text = "HTTP/1.1 \(status) X\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n"
+      try await withRawAnswer(text, stage) { port in
+        let request = try await Self.request("https://\(Self.name):\(port)/hook/a", clients)
+        guard status != "103" else {
+          let response = try await clients.response(to: request, seconds: 60)
+          return #expect(response.status == 204)
+        }
+        await #expect(throws: StatusGuard.UnusableStatus.self) {
+          try await clients.response(to: request, seconds: 60)
+        }
+      }
+    }
+  }
+
   @Test("a host in upper case is requested at the checked address only, and resolved once")
   func pinned() async throws {
     let lookups = Counter()

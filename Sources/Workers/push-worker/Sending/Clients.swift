@@ -43,8 +43,9 @@ actor Clients {
   private static let pinnedMax = 64
   /// The most hosts whose addresses are cached.
   private static let knownMax = 10_000
-  /// The most connections to a server that does not offer HTTP/2: as many as requests to a webhook's server.
-  private static let connectionsMax = 20
+  /// The most connections of HTTP/1.1 to a server: as many as the streams that servers of HTTP/2
+  /// usually permit. With a few, messages to a push service of browsers would wait for each other.
+  private static let connectionsMax = 100
   /// How long a server may leave what it was sent unacknowledged. Without a limit, a connection that a firewall has
   /// forgotten would get each new request for a quarter of an hour.
   private static let unacknowledgedSeconds = 20
@@ -76,12 +77,22 @@ actor Clients {
     // HTTP/2 with every server that offers it. APNs offers nothing else.
     configuration.httpVersion = .automatic
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Self.connectionsMax
-    configuration.http1_1ConnectionDebugInitializer = Self.limitUnacknowledged
+    configuration.http1_1ConnectionDebugInitializer = Self.guardStatus
     configuration.http2ConnectionDebugInitializer = Self.limitUnacknowledged
     self.configuration = configuration
     shared = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     (allowsLoopback, self.resolvedFor) = (apps.allowsLoopback, resolvedFor)
     resolver = Resolver(lookup: lookup)
+  }
+
+  /// AsyncHTTPClient calls it when the connection has its handlers, and before the first request.
+  @Sendable private static func guardStatus(_ channel: any Channel) -> EventLoopFuture<Void> {
+    do {
+      try StatusGuard.add(to: channel)
+    } catch {
+      return channel.eventLoop.makeFailedFuture(error)
+    }
+    return limitUnacknowledged(channel)
   }
 
   @Sendable private static func limitUnacknowledged(_ channel: any Channel) -> EventLoopFuture<Void>
@@ -198,6 +209,9 @@ actor Clients {
     }
     var configuration = configuration
     configuration.dnsOverride = [pin.host: pin.address.description]
+    // Some statuses of HTTP/2 end the process before a handler could refuse them. Push services of
+    // browsers take HTTP/1.1, too: common libraries for Web Push use nothing else.
+    configuration.httpVersion = .http1Only
     return Pinned(
       client: HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration),
       used: .now)
