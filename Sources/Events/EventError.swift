@@ -30,6 +30,9 @@ public struct EventError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The person has as many things of a kind as anybody may have. Says nothing about the code that
     /// refuses the event, so the workers' circuit breakers do not count it.
     case quota
+    /// The token is none of the device's provider. Not counted either: whoever has a device chooses
+    /// its token.
+    case badToken = "bad-token"
   }
 
   public var code: Code

@@ -84,7 +84,10 @@ struct OutageTests {
     }
     #expect {
       try world.register("one-more", token: "not hexadecimal")
-    } throws: { "\($0)".contains("apns") && !"\($0)".contains("hexadecimal") }
+    } throws: { error in
+      (error as? EventError)?.code == .badToken && "\(error)".contains("apns")
+        && !"\(error)".contains("hexadecimal")
+    }
     try world.register("i7", token: "deadbeefdeadbeef")
   }
 }

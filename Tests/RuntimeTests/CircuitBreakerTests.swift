@@ -62,15 +62,19 @@ import Testing
     #expect(reason(deadLetters: 10) == "10 records in a row could not be applied")
   }
 
-  @Test("dead letters of a person's quota count for nothing, and end no run")
-  func quotas() {
+  @Test(
+    "dead letters that one person can cause count for nothing, and end no run",
+    arguments: DeadLetterReason.uncounted)
+  func uncounted(code: String) {
+    let letter = Batch.Item(
+      record: Self.record, content: .poison(DeadLetterReason(code: code, message: "m")))
     let breaker = CircuitBreaker(runLimit: 10, shareLimit: 0.5, windowRecords: 100)
     func reason(_ items: [Batch.Item]) -> String? {
       breaker.counting(Batch(topic: .reminders, items: items)).openReason
     }
-    #expect(reason(Array(repeating: quota, count: 1000)) == nil)
+    #expect(reason(Array(repeating: letter, count: 1000)) == nil)
     let run = Array(repeating: bad, count: 5)
-    #expect(reason(run + [quota] + run) == "10 records in a row could not be applied")
+    #expect(reason(run + [letter] + run) == "10 records in a row could not be applied")
   }
 
   private static let record = Record(
@@ -81,7 +85,4 @@ import Testing
       Event(id: "e", source: "s", time: .now, payload: .likeCreated(LikeCreated()))))
   private let bad = Batch.Item(
     record: record, content: .poison(DeadLetterReason(code: "c", message: "m")))
-  private let quota = Batch.Item(
-    record: record,
-    content: .poison(DeadLetterReason(code: DeadLetterReason.quota, message: "m")))
 }

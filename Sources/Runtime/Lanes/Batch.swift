@@ -121,8 +121,9 @@ package struct DeadLetterReason: Equatable, Sendable {
   package static let notApplicable = "not-applicable"
   /// The database could not apply it within its limits on time or memory.
   static let tooMuch = "too-much"
-  /// It exceeds a limit of its person.
-  static let quota = EventError.Code.quota.rawValue
+  /// The codes that one person can cause at will. They say nothing about the worker's code, so the
+  /// circuit breaker does not count them.
+  static let uncounted = [EventError.Code.quota, .badToken].map(\.rawValue)
 
   package init(code: String, message: String, attempts: Int = 1) {
     self.code = code

@@ -2,8 +2,8 @@
 /// the dead letters.
 ///
 /// It opens at `runLimit` dead letters in a row, or when they are more than `shareLimit` of at
-/// least `windowRecords` recent records. Only a dead letter opens it. Those of a person's quota count
-/// for nothing: anybody can send them, and they say nothing about the code.
+/// least `windowRecords` recent records. Only a dead letter opens it. Those that one person can cause
+/// at will count for nothing: see `DeadLetterReason.uncounted`.
 ///
 /// A lane that claims partitions initializes the counts from the stored dead letters, so that restarts
 /// do not reset them.
@@ -61,7 +61,7 @@ extension CircuitBreaker {
     var breaker = self
     for item in batch.items {
       if case .poison(let reason) = item.content,
-        item.isKnownDeadLetter || reason.code == DeadLetterReason.quota
+        item.isKnownDeadLetter || DeadLetterReason.uncounted.contains(reason.code)
       {
         continue
       }

@@ -26,7 +26,7 @@ extension DeadLetterPast {
   /// of each partition as the breaker's limits require.
   ///
   /// A dead letter that was redriven or discarded counts as applied, and so does an offset without a
-  /// record. One of a person's quota counts for nothing, as in `CircuitBreaker`.
+  /// record. One of `DeadLetterReason.uncounted` counts for nothing, as in `CircuitBreaker`.
   static func read(
     before owned: [TopicPartition: Ownership], for breaker: CircuitBreaker, consumerGroup: String,
     on connection: Connection
@@ -37,11 +37,11 @@ extension DeadLetterPast {
     let row = try connection.query(
       """
       SELECT coalesce(sum(run.length), 0)::bigint,
-        sum(least(p.next_offset, $5) - recent.quota)::bigint,
+        sum(least(p.next_offset, $5) - recent.uncounted)::bigint,
         coalesce(sum(recent.letters), 0)::bigint
       FROM unnest($2::text[], $3::int[], $4::bigint[]) AS p (topic, partition, next_offset)
       CROSS JOIN LATERAL (
-        SELECT count(*) FILTER (WHERE reason_code <> $7) FROM (
+        SELECT count(*) FILTER (WHERE reason_code <> ALL ($7)) FROM (
           SELECT record_offset, reason_code,
             row_number() OVER (ORDER BY record_offset DESC) AS number
           FROM dead_letters
@@ -51,18 +51,18 @@ extension DeadLetterPast {
         -- Without gaps.
         WHERE record_offset = p.next_offset - number) AS run (length)
       CROSS JOIN LATERAL (
-        SELECT count(*) FILTER (WHERE reason_code <> $7),
-          count(*) FILTER (WHERE reason_code = $7)
+        SELECT count(*) FILTER (WHERE reason_code <> ALL ($7)),
+          count(*) FILTER (WHERE reason_code = ANY ($7))
         FROM dead_letters
         WHERE consumer_group = $1 AND topic = p.topic AND partition = p.partition
           AND record_offset < p.next_offset AND record_offset >= p.next_offset - $5
-          AND state = 'open') AS recent (letters, quota)
+          AND state = 'open') AS recent (letters, uncounted)
       """,
       [
         .text(consumerGroup), .textArray(partitions.map(\.topic)),
         .int4Array(partitions.map(\.partition)),
         .int8Array(partitions.map { owned[$0]?.nextOffset }), .int8(Int64(share)),
-        .int8(Int64(min(breaker.runLimit, runMax))), .text(DeadLetterReason.quota),
+        .int8(Int64(min(breaker.runLimit, runMax))), .textArray(DeadLetterReason.uncounted),
       ]
     ).only
     return DeadLetterPast(

@@ -93,11 +93,13 @@ extension DeviceRow {
     self.init(
       user: data.user, installation: data.installation, version: event.version,
       partition: event.partition ?? 0)
-    guard let provider = PushProvider(rawValue: data.provider), let token = DeviceToken(data.token)
-    else { throw EventError(.badValue, "provider or token is invalid.", field: "provider") }
-    guard let scope = token.scope(at: provider, app: data.app) else {
+    guard let provider = PushProvider(rawValue: data.provider) else {
+      throw EventError(.badValue, "provider is invalid.", field: "provider")
+    }
+    guard let token = DeviceToken(data.token), let scope = token.scope(at: provider, app: data.app)
+    else {
       throw EventError(
-        .badValue, "token is not one of the provider \(provider.rawValue).", field: "token")
+        .badToken, "token is not one of the provider \(provider.rawValue).", field: "token")
     }
     let device = Device(
       user: data.user, installation: data.installation, provider: provider, app: data.app)
