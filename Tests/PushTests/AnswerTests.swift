@@ -156,10 +156,15 @@ import Testing
       ("0", 0), ("120", 120), (" 7 ", 7), ("86401", 86_400), ("99999999999999999999", 86_400),
       ("Mon, 23 Nov 2026 12:01:30 GMT", 90), ("Mon, 23 Nov 2026 11:00:00 GMT", 0),
       ("Wed, 23 Dec 2026 12:00:00 GMT", 86_400),
+      ("Monday, 23-Nov-26 12:01:30 GMT", 90), ("Mon Nov 23 12:01:30 2026", 90),
+      ("Sunday, 06-Nov-94 08:49:37 GMT", 0), ("Sun Nov  1 12:00:00 2026", 0),
     ] as [(String, Int64)] {
       #expect(Retry.after(header: text, now: noon) == .seconds(seconds), "\(text)")
     }
-    for text in ["", "-1", "soon", "1.5", "Mon, 23 Foo 2026 12:01:30 GMT", "٣"] {
+    for text in [
+      "", "-1", "soon", "1.5", "Mon, 23 Foo 2026 12:01:30 GMT", "٣",
+      "Mon, 23 Nov 2026 12:01:30", "Monday, 23-Nov-026 12:01:30 GMT",
+    ] {
       #expect(Retry.after(header: text, now: noon) == nil, "\(text)")
     }
     #expect(Retry.after(header: nil, now: noon) == nil)

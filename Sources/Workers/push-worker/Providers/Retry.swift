@@ -18,7 +18,7 @@ public enum Retry {
       // A number that does not fit into `Int64` is a long time, too.
       return min(.seconds(Int64(text) ?? Int64.max), longest)
     }
-    guard let date = httpDate(text) else { return nil }
+    guard let date = httpDate(text, now: now) else { return nil }
     return min(now.duration(until: date), longest)
   }
 
@@ -36,17 +36,36 @@ public enum Retry {
     return max(doubled * (0.75 + spread / 2), demanded * (1 + spread / 4))
   }
 
-  /// The preferred form of a date in HTTP (RFC 9110, 5.6.7), such as `Sun, 06 Nov 1994 08:49:37 GMT`.
-  private static func httpDate(_ text: String) -> EventTime? {
-    let words = text.split(separator: " ")
+  /// A date in any of the three forms of HTTP (RFC 9110, 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`,
+  /// `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
+  private static func httpDate(_ text: String, now: EventTime) -> EventTime? {
+    let words = text.split { " ,-".contains($0) }.map(String.init)
     let months = [
       "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
-    guard words.count == 6, words[5] == "GMT", let day = Int(words[1]), 1...31 ~= day,
-      let month = months.firstIndex(of: String(words[2])), words[3].utf8.count == 4
+    // The name of the day is first, and is not needed.
+    let parts: (day: String, month: String, year: String, time: String)
+    switch words.count {
+    case 6 where words[5] == "GMT": parts = (words[1], words[2], words[3], words[4])
+    case 5: parts = (words[2], words[1], words[4], words[3])
+    default: return nil
+    }
+    guard let day = Int(parts.day), 1...31 ~= day, let month = months.firstIndex(of: parts.month),
+      let year = year(parts.year, now: now)
     else { return nil }
     let number = month + 1
-    let date = "\(words[3])-\(number < 10 ? "0" : "")\(number)-\(day < 10 ? "0" : "")\(day)"
-    return try? EventTime(rfc3339: "\(date)T\(words[4])Z")
+    let date = "\(year)-\(number < 10 ? "0" : "")\(number)-\(day < 10 ? "0" : "")\(day)"
+    return try? EventTime(rfc3339: "\(date)T\(parts.time)Z")
+  }
+
+  /// A year of four digits, or of two, which are those of the latest year that is not more than 50
+  /// years ahead (RFC 9110, 5.6.7).
+  private static func year(_ text: String, now: EventTime) -> Int? {
+    guard let number = Int(text), let this = Int(now.rfc3339.prefix(4)) else { return nil }
+    switch text.utf8.count {
+    case 4: return number
+    case 2: return this + 50 - (this + 50 - number) % 100
+    default: return nil
+    }
   }
 }
