@@ -19,6 +19,11 @@ struct HoldTests {
     preferences { ($0.quietFrom, $0.quietUntil, $0.zone) = (from, until, zone) }
   }
 
+  /// Pushes what is due; returns the alerts. Badges make no sound.
+  private func alerts(_ world: PushWorld) async throws -> [Claim] {
+    try await world.push().filter { $0.message.purpose == .alert }
+  }
+
   @Test("a kind that the person does not want is not pushed; the newest preferences decide")
   func silentKinds() async throws {
     let world = try PushWorld()
@@ -28,7 +33,7 @@ struct HoldTests {
     try world.apply(preferences { $0.silentKinds = ["like", "comment"] })
     try world.apply([earlier])
     try world.like("bo", "p1")
-    #expect(try await world.push().isEmpty)
+    #expect(try await alerts(world).isEmpty)
     try world.apply(.follow("bo", "ann"))
     #expect(try await world.push().map(\.message.kind) == ["F02"])
     world.pass(seconds: 1)
@@ -47,7 +52,7 @@ struct HoldTests {
     for number in 0..<4 {
       try world.like("bo", "p\(number)")
       world.pass(seconds: 60)
-      #expect(try await world.push().isEmpty)
+      #expect(try await alerts(world).isEmpty)
       likes = try world.admin.query(
         "SELECT notification_id::text FROM push_due WHERE held = 'quiet'"
       )
@@ -57,7 +62,7 @@ struct HoldTests {
     try world.apply(
       .alarmRead(.with { ($0.user, $0.notification) = ("ann", likes[0]) }))
     try world.set("2026-11-24T05:59:00Z")
-    #expect(try await world.push().isEmpty)
+    #expect(try await alerts(world).isEmpty)
     // Not everybody's at once, but within a minute.
     try world.set("2026-11-24T06:01:00Z")
     let claims = try await world.push()
@@ -67,9 +72,24 @@ struct HoldTests {
     #expect(try world.dueCount() == 0)
     #expect(
       try world.claims().sorted() == [
-        "phone alert accepted", "phone part accepted", "phone part accepted",
-        "tablet alert accepted", "tablet part accepted", "tablet part accepted",
+        "phone alert accepted", "phone badge accepted", "phone part accepted",
+        "phone part accepted", "tablet alert accepted", "tablet badge accepted",
+        "tablet part accepted", "tablet part accepted",
       ])
+  }
+
+  @Test("in quiet hours, a device that was never told anything gets the badge, once")
+  func firstBadge() async throws {
+    let world = try PushWorld(at: "2026-11-23T22:10:00Z")
+    try world.register()
+    try world.apply(quiet("22:00", "07:00"))
+    try world.like("bo", "p1")
+    let badges = try await world.push()
+    #expect(badges.map(\.message.purpose) == [.badge] && badges.first?.message.badge == 1)
+    world.pass(seconds: 60)
+    try world.apply(.profileChanged(.with { ($0.user, $0.nickname) = ("bo", "Bo") }))
+    try world.apply(quiet("22:00", "08:00"))
+    #expect(try await world.push().isEmpty)
   }
 
   @Test("when quiet hours are changed, what they held is looked at again")
@@ -78,7 +98,7 @@ struct HoldTests {
     try world.register()
     try world.apply(quiet("22:00", "07:00"))
     try world.like("bo", "p1")
-    #expect(try await world.push().isEmpty)
+    #expect(try await alerts(world).isEmpty)
     world.pass(seconds: 60)
     try world.apply(quiet("21:00", "08:00"))
     #expect(try await world.push().isEmpty, "it is still quiet")
@@ -94,8 +114,7 @@ struct HoldTests {
     try world.register()
     for number in 0..<8 {
       try world.like("bo", "p\(number)")
-      let alerts = try await world.push().filter { $0.message.purpose == .alert }
-      #expect(alerts.count == (number < 3 ? 1 : 0))
+      #expect(try await alerts(world).count == (number < 3 ? 1 : 0))
       world.pass(seconds: 1)
     }
     world.pass(seconds: 60)
@@ -131,7 +150,7 @@ struct HoldTests {
       try world.apply(
         .messageSent(
           .with { ($0.message, $0.sender, $0.receiver, $0.text) = (message, "bo", "ann", "hi") }))
-      #expect(try await world.push().isEmpty)
+      #expect(try await alerts(world).isEmpty)
     }
     try world.set("2026-11-24T07:01:00Z")
     #expect(try await world.push().map(\.message.body) == ["New messages from 1 person"])
@@ -145,11 +164,9 @@ struct HoldTests {
     #expect(try await world.push().count == 1)
     try world.like("bo", "p1")
     try world.apply(.followCreated(.with { ($0.follower, $0.followee) = ("bo", "ann") }))
-    #expect(try await world.push().filter { $0.message.purpose == .alert }.isEmpty)
+    #expect(try await alerts(world).isEmpty)
     world.pass(seconds: 61)
-    #expect(
-      try await world.push().filter { $0.message.purpose == .alert }.map(\.message.body)
-        == ["2 new alarms are waiting"])
+    #expect(try await alerts(world).map(\.message.body) == ["2 new alarms are waiting"])
   }
 
   @Test("the badge is the derived one also while nothing rings")
@@ -198,9 +215,9 @@ struct HoldTests {
         0, '2026-01-01', 'UTC', '')
       """)
     try world.like("bo", "p1")
-    #expect(try await world.push().isEmpty)
+    #expect(try await alerts(world).isEmpty)
     try world.apply(.follow("bo", "ann"))
-    #expect(try await world.push().count == 1)
+    #expect(try await alerts(world).count == 1)
   }
 
   @Test("an event that was never committed keeps an alarm from ringing for a minute at most")
@@ -251,5 +268,26 @@ struct HoldTests {
     #expect(try world.claims() == ["phone alert refused"])
     try world.apply(.alarmReadAll(.with { $0.user = "ann" }))
     #expect(try await world.push().map(\.message.purpose) == [.removal])
+  }
+
+  @Test("an alert that may have arrived before its kind was silenced does not leave its badge")
+  func silencedMeanwhile() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.like("bo", "p1")
+    let claim = try #require(try await world.turn().first)
+    world.outbox.note(Answered(claim, .unanswered(reason: "reset"), at: world.now))
+    try world.apply(preferences { $0.silentKinds = ["like"] })
+    world.pass(seconds: 31)
+    #expect(try await world.turn().isEmpty)
+    #expect(try world.claims() == ["phone alert refused"])
+    let seen = Payload.alarmSeen(.with { $0.user = "ann" })
+    try world.apply(seen)
+    let badges = try await world.push()
+    #expect(badges.map(\.message.purpose) == [.badge] && badges.first?.message.badge == 0)
+    world.pass(seconds: 60)
+    try world.apply(seen)
+    #expect(try await world.push().isEmpty)
+    #expect(try world.dueCount() == 0)
   }
 }

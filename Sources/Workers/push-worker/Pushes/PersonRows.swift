@@ -31,8 +31,9 @@ private let reachedPeople = """
 private let visibleMax = 500
 
 /// Reads the due people: a row for each active device, or one without a device, with the current
-/// badge, the badge that the device was last sent, and the alarms that devices may show although
-/// they are read or hidden.
+/// badge, the badge that the device was last told, and the alarms that devices may show although
+/// they are read or hidden. A device that was told none counts as showing 0. If nobody knows whether
+/// the last alert arrived, the badge told is -1, which no current one is.
 ///
 /// Reads it all in one snapshot. Otherwise notification-worker could commit the record between two
 /// reads, and the person would be closed without what the record has hidden.
@@ -40,7 +41,7 @@ func readPeople(_ partitions: Parameter, limit: Int, now: EventTime) -> Statemen
   Statement(
     """
     SELECT q.user_id, q.notification_id, q.partition, q.version, q.since, q.revision, q.reached,
-      v.hidden, badge(q.user_id) AS badge, l.badge AS told, u.due_at AS busy_until,
+      v.hidden, badge(q.user_id) AS badge, coalesce(l.badge, 0) AS told, u.due_at AS busy_until,
       w.due_at AS waits_until, w.attempts, w.expires_at, w.badge AS waiting_badge, \(ActiveDevice.columns)
     FROM \(reachedPeople) q
     LEFT JOIN LATERAL (
@@ -64,12 +65,15 @@ func readPeople(_ partitions: Parameter, limit: Int, now: EventTime) -> Statemen
     ) v ON q.reached
     LEFT JOIN push_active_devices d ON d.user_id = q.user_id
     LEFT JOIN LATERAL (
-      SELECT k.badge FROM push_claims k
+      SELECT CASE WHEN k.state IN ('claimed', 'accepted') OR k.purpose = 'badge' THEN k.badge
+        ELSE -1 END AS badge
+      FROM push_claims k
       WHERE k.user_id = q.user_id AND k.installation = d.installation AND k.badge IS NOT NULL
         AND (
           k.state IN ('claimed', 'accepted')
           -- A badge that was given up is not tried again before it is another number.
-          OR k.purpose = 'badge' AND k.state IN ('refused', 'expired'))
+          OR k.purpose = 'badge' AND k.state IN ('refused', 'expired')
+          OR k.purpose = 'alert' AND k.may_show)
       ORDER BY k.claimed_at DESC LIMIT 1
     ) l ON true
     LEFT JOIN LATERAL (
@@ -110,7 +114,7 @@ struct DuePerson {
 
 extension Piece {
   /// Evaluates a due person on one device. Makes the alarms due that must be removed from devices,
-  /// or else claims a badge if the device was last sent another one. Removals carry the badge, too.
+  /// or else claims a badge if the device was last told another one. Removals carry the badge, too.
   mutating func look(atPerson row: Row) throws {
     let due = try DueRow(row)
     if people.last?.row.notification != due.notification
@@ -141,7 +145,7 @@ extension Piece {
     // No badge alone for browsers: they may show a notification of their own for a push that shows
     // none.
     guard let active = try ActiveDevice(row), active.device.provider != .webPush,
-      let told = try row.intOrNil("told"), try row.int("badge") != told
+      try row.int("badge") != row.int("told")
     else { return }
     if let waiting = try row.timestamptzOrNil("waits_until"), waiting > now.microseconds {
       return later(EventTime(microseconds: waiting))
