@@ -867,8 +867,8 @@ public nonisolated struct NotificationChanged: @unchecked Sendable {
     set {_uniqueStorage()._recipient = newValue}
   }
 
-  /// The number of the kind's code: 0 like (F00), 1 comment, 2 follow, 3 message, 4 mention, 5 post,
-  /// and those of the registry, up to 999.
+  /// The number of the kind's code: 0 like (F00), 1 comment, 2 follow, 3 message, 4 mention,
+  /// and those of the registry, up to 999. 5 is reserved.
   public var type: Int32 {
     get {_storage._type}
     set {_uniqueStorage()._type = newValue}
