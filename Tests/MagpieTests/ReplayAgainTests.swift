@@ -143,6 +143,45 @@ import Testing
     }
   }
 
+  @Test("brokers decide how large a record may be; one that is too large is named")
+  func large() async throws {
+    let broker = try EmbeddedBroker()
+    defer { broker.close() }
+    let target = TestBroker.topicPrefix()
+    for prefix in [setup.prefix, target] {
+      for topic in Topic.allCases {
+        try broker.createTopic(topic.name(prefix: prefix), partitions: 1)
+      }
+    }
+    let producer = try Producer(
+      configuration: ClientConfiguration(
+        bootstrap: broker.bootstrap, properties: ["message.max.bytes": "2000000"]))
+    defer { producer.close() }
+    let likes = Topic.likes.name(prefix: setup.prefix)
+    try producer.send(
+      [1, 1_020_076].map {
+        OutgoingRecord(
+          topic: likes, partition: 0, key: nil, value: [UInt8](repeating: 1, count: $0))
+      })
+    var tool = setup.tool
+    tool.environment["MAGPIE_KAFKA_BOOTSTRAP"] = broker.bootstrap
+    let done = try await tool("replay", "--republish", target)
+    #expect(done.output == "2 published again\n", "\(done.error)")
+    let tooLarge = "\(likes)[0]@1 was not published again: MSG_SIZE_TOO_LARGE"
+    let local = try await tool(
+      "replay", "--republish", target, "--kafka-property", "message.max.bytes=1000000")
+    #expect(local.status == 1 && local.output == "1 published again\n", "\(local)")
+    #expect(
+      local.error.contains(tooLarge)
+        && local.error.contains("raise the Kafka property message.max.bytes"), "\(local.error)")
+    broker.pushErrors(.produce, [.recordTooLarge])
+    let refused = try await tool("replay", "--republish", target, "--from-offset", "likes:0:1")
+    #expect(refused.status == 1 && refused.output == "0 published again\n", "\(refused)")
+    #expect(
+      refused.error.contains(tooLarge)
+        && refused.error.contains("raise max.message.bytes of the topic"), "\(refused.error)")
+  }
+
   @Test("a replay whose next records Kafka has deleted is not resumed")
   func deletedBeforeThePosition() async throws {
     let broker = try EmbeddedBroker()

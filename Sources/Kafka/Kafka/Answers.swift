@@ -1,11 +1,22 @@
 import Dispatch
 import Synchronization
 
+/// What became of the records of one call of `Producer.attempt`.
+public struct SendOutcome: Sendable {
+  /// For each record; nil if it failed.
+  public internal(set) var deliveries: [Delivery?]
+  /// The first failure, and the index of its record.
+  public internal(set) var failure: (index: Int, error: KafkaError)?
+
+  mutating func fail(_ index: Int, _ error: KafkaError) {
+    if failure == nil { failure = (index, error) }
+  }
+}
+
 /// Collects the delivery reports of one synchronous `send`.
 final class Answers: Sendable {
   private struct State {
-    var deliveries: [Delivery]
-    var failure: KafkaError?
+    var outcome: SendOutcome
     var missing: Int
   }
   private let state: Mutex<State>
@@ -14,17 +25,15 @@ final class Answers: Sendable {
 
   init(count: Int) {
     state = Mutex(
-      State(
-        deliveries: Array(repeating: Delivery(partition: -1, offset: -1), count: count),
-        failure: nil, missing: count))
+      State(outcome: SendOutcome(deliveries: Array(repeating: nil, count: count)), missing: count))
     if count == 0 { allIn.signal() }
   }
 
   func put(_ answer: Result<Delivery, KafkaError>, at index: Int) {
-    settle(1) { state in
+    settle(1) { outcome in
       switch answer {
-      case .success(let delivery): state.deliveries[index] = delivery
-      case .failure(let error): if state.failure == nil { state.failure = error }
+      case .success(let delivery): outcome.deliveries[index] = delivery
+      case .failure(let error): outcome.fail(index, error)
       }
     }
     changed.signal()
@@ -32,14 +41,12 @@ final class Answers: Sendable {
 
   /// Records the failure of all records from `index` on, which were never queued.
   func abandon(from index: Int, _ error: KafkaError) {
-    settle(state.withLock { $0.deliveries.count } - index) { state in
-      if state.failure == nil { state.failure = error }
-    }
+    settle(state.withLock { $0.outcome.deliveries.count } - index) { $0.fail(index, error) }
   }
 
-  private func settle(_ count: Int, _ change: (inout State) -> Void) {
+  private func settle(_ count: Int, _ change: (inout SendOutcome) -> Void) {
     let isLast = state.withLock { state in
-      change(&state)
+      change(&state.outcome)
       state.missing -= count
       return state.missing == 0
     }
@@ -52,10 +59,8 @@ final class Answers: Sendable {
     _ = changed.wait(timeout: .now() + .milliseconds(milliseconds))
   }
 
-  func wait() throws(KafkaError) -> [Delivery] {
+  func wait() -> SendOutcome {
     allIn.wait()
-    let (deliveries, failure) = state.withLock { ($0.deliveries, $0.failure) }
-    if let failure { throw failure }
-    return deliveries
+    return state.withLock { $0.outcome }
   }
 }

@@ -54,7 +54,9 @@ func complete(_ message: UnsafePointer<rd_kafka_message_t>) {
 }
 
 /// Why a record was not written, and what to do about it.
-func failureText(_ code: rd_kafka_resp_err_t, topic: String) -> String {
+///
+/// - Parameter isLocal: whether librdkafka refused the record without asking a broker.
+func failureText(_ code: rd_kafka_resp_err_t, topic: String, isLocal: Bool = false) -> String {
   let grant = "grant this client's Kafka user Write and Describe on the topic"
   let remedy =
     switch code {
@@ -62,6 +64,11 @@ func failureText(_ code: rd_kafka_resp_err_t, topic: String) -> String {
     // Brokers say this of a topic that the user may not describe, too.
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
       "; create the topic, or \(grant)"
+    // librdkafka uses the brokers' code and text for its own limit, too.
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+      isLocal
+        ? "; it is larger than this client allows: raise the Kafka property message.max.bytes"
+        : "; raise max.message.bytes of the topic"
     default: ""
     }
   return "record for \(topic): \(String(cString: rd_kafka_err2str(code)))\(remedy)"

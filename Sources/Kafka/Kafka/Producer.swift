@@ -76,7 +76,7 @@ public final class Producer: Sendable {
     defer { end() }
     let code = produce(record, completion)
     if code != RD_KAFKA_RESP_ERR_NO_ERROR {
-      throw client.error(code, failureText(code, topic: record.topic))
+      throw client.error(code, failureText(code, topic: record.topic, isLocal: true))
     }
   }
 
@@ -86,6 +86,13 @@ public final class Producer: Sendable {
   /// written. Bounded by `message.timeout.ms` (a minute unless overridden) and the queue's size.
   @discardableResult
   public func send(_ records: [OutgoingRecord]) throws(KafkaError) -> [Delivery] {
+    let outcome = attempt(records)
+    if let failure = outcome.failure { throw failure.error }
+    return outcome.deliveries.compactMap { $0 }
+  }
+
+  /// Like `send`, but returns what became of each record instead of throwing.
+  public func attempt(_ records: [OutgoingRecord]) -> SendOutcome {
     let answers = Answers(count: records.count)
     for (index, record) in records.enumerated() {
       var refused: KafkaError?
@@ -110,7 +117,7 @@ public final class Producer: Sendable {
     if records.count <= Self.hurriedMax {
       for _ in 0..<20 where answers.areMissing { flush(withinMilliseconds: 1) }
     }
-    return try answers.wait()
+    return answers.wait()
   }
 
   /// Whether `close` was called.

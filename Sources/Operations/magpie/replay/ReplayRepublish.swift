@@ -49,7 +49,11 @@ extension Replay {
     var position = start
     var selection = whole
     try position.resume(&selection)
-    let producer = try Producer(configuration: configuration)
+    var publishing = configuration
+    // Above librdkafka's default of 1 MB, so that the brokers decide, as they did about the originals. Half of what
+    // fits into the producer's queue.
+    publishing.properties.merge(["message.max.bytes": "\(32 << 20)"]) { own, _ in own }
+    let producer = try Producer(configuration: publishing)
     defer { producer.close() }
     var pace = Pace(perSecond: again.rate)
     var done = Republished()
@@ -61,23 +65,36 @@ extension Replay {
     var read: Int64 = 0
     try selection.log.read(selection.spans, maxRecords: pace.portion(of: 2000)) { batch in
       let topic = prefix + batch.topic.dropFirst(kafka.prefix.count)
-      var records: [OutgoingRecord] = []
-      for record in try position.undone(batch.records) where selection.includes(record) {
+      let records = try position.undone(batch.records).filter(selection.includes)
+      let copies = try records.map { record in
         try retention.check(record, in: topic, now: .now)
-        let copy = republished(record, topic, keepsPartition: targets[topic] ?? false)
-        if copy.headers.last?.name != Self.originHeader { done.withoutOrigin += 1 }
-        records.append(copy)
+        return republished(record, topic, keepsPartition: targets[topic] ?? false)
       }
       // Keeps the order within a partition: the producer is idempotent, and all records of a batch are
       // acknowledged before the next batch.
-      try producer.send(records)
-      done.republished += records.count
+      let outcome = producer.attempt(copies)
+      for (copy, delivery) in zip(copies, outcome.deliveries) where delivery != nil {
+        done.republished += 1
+        if copy.headers.last?.name != Self.originHeader { done.withoutOrigin += 1 }
+      }
+      if let failure = outcome.failure {
+        throw explained(failure.error, of: records[failure.index])
+      }
       try position.advance(past: batch)
       read += Int64(batch.records.count)
       shown.show("\(read) of \(selection.offsetCount) read, \(done.republished) published again")
       pace.wait(for: records.count)
     }
     try position.write()
+  }
+
+  /// The error, with the record's place if it is about this record.
+  private func explained(_ error: KafkaError, of record: Record) -> any Error {
+    guard error.code == .recordTooLarge else { return error }
+    return Failure(
+      .found,
+      "\(record.topicPartition)@\(record.offset) was not published again: \(error.name): "
+        + "\(error.message). Then run this again.")
   }
 
   private func report(_ done: Republished) {
