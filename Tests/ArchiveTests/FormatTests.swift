@@ -124,6 +124,8 @@ struct FormatTests {
     let verification = try ArchiveVerification(directory.storage)
     #expect(verification.findings == [] && verification.gaps.count == 3)
     let strict = ArchiveLog(try directory.storage)
+    #expect(try strict.gaps(of: ["a", "b"]) == [partition: [10..<20, 20..<25, 30..<40]])
+    #expect(try strict.gaps(of: ["b"]) == [:])
     #expect(throws: RecordLogError.gap(partition, missing: 10..<20)) {
       try strict.all([partition: 0..<40])
     }

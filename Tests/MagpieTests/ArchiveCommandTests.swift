@@ -3,6 +3,7 @@ import EmbeddedStack
 import Events
 import Foundation
 import Kafka
+import Postgres
 import RecordLog
 import TestSupport
 import Testing
@@ -69,6 +70,22 @@ struct ArchiveCommandTests {
     #expect(gaps.count == 1 && gaps[0]["next"] as? Int64 == held.lowerBound)
     let shown = try await stage.magpie("archive", "show")
     #expect(shown.output.contains("recorded gap: magpie.likes[1]"))
+    let url = try TestDatabase.fresh()
+    try Connection(url, applicationName: "test").query(
+      "INSERT INTO consumer_offsets VALUES ('magpie.notification', $1, 1, $2, 1)",
+      [.text(place.topic), .int8(held.lowerBound)])
+    let plan = try await stage.magpie(
+      "replay", "--rebuild", "notifications", "--dry-run", "--archive", stage.directory,
+      "--database-url", url)
+    #expect(
+      plan.output.contains(
+        "magpie.likes: \(end) records, \(held.lowerBound - end) others are gone from the log\n"),
+      "\(plan)")
+    #expect(plan.output.contains("Without --accept-missing-records, a rebuild stops"), "\(plan)")
+    let deep = try await stage.magpie(
+      "verify", "--deep", "--archive", stage.directory, "--database-url", url)
+    #expect(deep.status == 66 && deep.error.contains("`magpie verify` without --deep"), "\(deep)")
+    #expect(!deep.error.contains("--accept-missing-records"), "\(deep.error)")
 
     // Records that Kafka has deleted come from the archive.
     let archive = ArchiveLog(try stage.storage, passesGaps: true)

@@ -69,6 +69,7 @@ final class Fixture: Sendable {
 /// A log whose offsets hold no records, or records that no worker can decode. Thread-safe.
 final class EmptyLog: RecordLog, Sendable {
   private let span = Mutex(Int64(0)..<Int64(100))
+  private let gap = Mutex(Int64(0)..<Int64(0))
   private let nonsense = Mutex<Topic?>(nil)
   private let reading = Mutex<(@Sendable (Topic?) throws -> Void)?>(nil)
 
@@ -79,6 +80,15 @@ final class EmptyLog: RecordLog, Sendable {
   func whenReading(_ body: (@Sendable (Topic?) throws -> Void)?) { reading.withLock { $0 = body } }
 
   func holds(_ range: Range<Int64>) { span.withLock { $0 = range } }
+
+  /// Makes these offsets of each topic a recorded gap.
+  func lacks(_ range: Range<Int64>) { gap.withLock { $0 = range } }
+
+  func gaps(of topics: [String]) throws -> [TopicPartition: [Range<Int64>]] {
+    let gap = gap.withLock { $0 }
+    return Dictionary(
+      uniqueKeysWithValues: topics.map { (TopicPartition(topic: $0, partition: 0), [gap]) })
+  }
 
   func spans(of topics: [String]) throws -> [TopicPartition: Range<Int64>] {
     let span = span.withLock { $0 }

@@ -452,6 +452,10 @@ import Testing
     let plan = try fixture.with { try $0.plan([.feeds]) }
     #expect(plan.total.records == 40)
     #expect(plan.topics.map(\.topic) == ["t.follows", "t.messages", "t.posts"])
+    fixture.log.lacks(30..<50)
+    let gapped = try fixture.with { try $0.plan([.feeds]) }
+    #expect(gapped.total.records == 30 && gapped.topics.map(\.missing) == [20, 20, 20])
+    fixture.log.lacks(0..<0)
     #expect(try fixture.with { try $0.dropped() } == nil)
     try fixture.with { _ = try $0.run([.feeds]) }
     #expect(try fixture.with { try $0.plan([.feeds]) }.total.records == 0)

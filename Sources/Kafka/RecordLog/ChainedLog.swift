@@ -36,6 +36,10 @@ public struct ChainedLog: RecordLog {
     return result
   }
 
+  public func gaps(of topics: [String]) throws -> [TopicPartition: [Range<Int64>]] {
+    try first.gaps(of: topics).merging(second.gaps(of: topics)) { $0 + $1 }
+  }
+
   public func offsets(at milliseconds: Int64, in spans: [TopicPartition: Range<Int64>]) throws
     -> [TopicPartition: Int64]
   {

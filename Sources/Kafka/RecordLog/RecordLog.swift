@@ -10,6 +10,10 @@ public protocol RecordLog {
   /// Throws `RecordLogError.unknownTopic`, or the error of the underlying storage.
   func spans(of topics: [String]) throws -> [TopicPartition: Range<Int64>]
 
+  /// The offsets within the spans of these topics that were lost and that an operator accepted as lost. Empty unless
+  /// the log records gaps.
+  func gaps(of topics: [String]) throws -> [TopicPartition: [Range<Int64>]]
+
   /// For each partition, the first offset in its span whose record's time is at or after
   /// `milliseconds` since 1970; the span's end if there is none.
   ///
@@ -32,6 +36,9 @@ public protocol RecordLog {
 }
 
 extension RecordLog {
+  /// None.
+  public func gaps(of topics: [String]) throws -> [TopicPartition: [Range<Int64>]] { [:] }
+
   /// Reads everything that the log holds of these topics. Records that are deleted before they are read are
   /// passed over.
   package func readAll(

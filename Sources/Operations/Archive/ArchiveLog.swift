@@ -26,6 +26,12 @@ public struct ArchiveLog: RecordLog {
     return spans.filter { names.contains($0.key.topic) }
   }
 
+  public func gaps(of topics: [String]) throws -> [TopicPartition: [Range<Int64>]] {
+    let names = Set(topics)
+    let gaps = try ArchiveIndex(storage).manifest.gaps.filter { names.contains($0.topic) }
+    return Dictionary(grouping: gaps, by: \.topicPartition).mapValues { $0.map(\.offsets) }
+  }
+
   public func offsets(at milliseconds: Int64, in spans: [TopicPartition: Range<Int64>]) throws
     -> [TopicPartition: Int64]
   {

@@ -1,5 +1,6 @@
 import Kafka
 import Postgres
+import RecordLog
 
 /// What a rebuild would do, determined without changing anything.
 public struct RebuildPlan: Sendable {
@@ -11,7 +12,7 @@ public struct RebuildPlan: Sendable {
     public var records: Int64
     /// Records that an unfinished rebuild has already applied.
     public var done: Int64
-    /// Records that were deleted from the beginning of the log.
+    /// Records that were deleted from the beginning of the log, or before they were archived.
     public var missing: Int64
   }
 
@@ -52,16 +53,26 @@ extension Rebuild {
         topicPrefix: settings.topicPrefix, isComplete: false)
     let known = try existing.map { try storedOffsets($0.name, prefix: $0.topicPrefix) } ?? [:]
     let targets = try targets(schema)
+    let held = try spans(schema)
+    let gaps = try settings.openLog().gaps(
+      of: Set(held.values.joined().map(\.key.topic)).sorted())
     var topics: [RebuildPlan.Topic] = []
-    for (group, spans) in try spans(schema).sorted(by: { $0.key < $1.key }) {
+    for (group, spans) in held.sorted(by: { $0.key < $1.key }) {
       for (topic, spans) in Dictionary(grouping: spans, by: \.key.topic).sorted(by: {
         $0.key < $1.key
       }) {
         var line = RebuildPlan.Topic(group: group, topic: topic, records: 0, done: 0, missing: 0)
         for (partition, span) in spans {
-          line.records += max(0, (targets[group]?[partition] ?? 0) - span.lowerBound)
-          line.done += max(0, (known[group]?[partition] ?? span.lowerBound) - span.lowerBound)
-          line.missing += span.lowerBound
+          // The number of offsets before `end` that the log has not lost.
+          func count(before end: Int64) -> Int64 {
+            let offsets = span.lowerBound..<max(span.lowerBound, end)
+            return (gaps[partition] ?? []).reduce(Int64(offsets.count)) {
+              $0 - Int64(offsets.clamped(to: $1).count)
+            }
+          }
+          line.records += count(before: targets[group]?[partition] ?? 0)
+          line.done += count(before: known[group]?[partition] ?? 0)
+          line.missing += span.upperBound - count(before: span.upperBound)
         }
         topics.append(line)
       }

@@ -169,10 +169,14 @@ extension Replay {
         Console.output.line(
           "\(topic.group) reads \(topic.topic): \(topic.records) records"
             + (topic.done > 0 ? ", \(topic.done) of them applied already" : "")
-            + (topic.missing > 0 ? ", \(topic.missing) earlier ones are gone from the log" : ""))
+            + (topic.missing > 0 ? ", \(topic.missing) others are gone from the log" : ""))
       }
     }
     if json { return printJSON(plan.total) }
+    if plan.topics.contains(where: { $0.missing > 0 }), !acceptMissingRecords {
+      Console.output.line(
+        "Without --accept-missing-records, a rebuild stops before the records that are gone.")
+    }
     Console.output.line(
       "\(plan.total.records) records to apply, about \(plan.total.people) people, "
         + "about \(shortDuration(.seconds(plan.total.seconds))) at "

@@ -3,6 +3,7 @@ import Alarms
 import ArgumentParser
 import Foundation
 import Postgres
+import RecordLog
 import Verification
 
 /// The options of `verify --deep`.
@@ -75,17 +76,24 @@ struct DeepOptions: ParsableArguments {
         shown.show(
           "\(slice)\(state.records) records read" + (state.table.map { ", comparing \($0)" } ?? ""))
       }
+      shown.show("reading alarm-changes")
+      report = try PublishedAlarms(
+        try database.connect(statementTimeoutSeconds: seconds), log: log, prefix: kafka.prefix,
+        slices: slices
+      ).run(report: report)
     } catch let error as DeepVerificationError {
       shown.clear()
       throw Failure(
         .logIncomplete,
         "\(error).\n" + nextStep(after: error))
+    } catch let error as RecordLogError {
+      shown.clear()
+      guard case .gap = error else { throw error }
+      throw Failure(
+        .logIncomplete,
+        "\(error): Kafka deleted them before they were archived, so the tables cannot be "
+          + "recomputed.\n`magpie verify` without --deep checks the tables without the log.")
     }
-    shown.show("reading alarm-changes")
-    report = try PublishedAlarms(
-      try database.connect(statementTimeoutSeconds: seconds), log: log, prefix: kafka.prefix,
-      slices: slices
-    ).run(report: report)
     shown.clear()
     let note = try ErasureState.note(database.connect())
     let took = (ContinuousClock.now - start).formatted(.time(pattern: .hourMinuteSecond))
