@@ -1,4 +1,6 @@
 import Events
+import Postgres
+import Schedules
 import TestSupport
 import Testing
 
@@ -86,6 +88,37 @@ struct OrderTests {
       try event(.cancellation("r1"), "2026-11-23T08:00:00Z"),
     ])
     #expect(try worker.ring().count == 1)
+  }
+
+  @Test(
+    "what rings again as another kind is one alarm, also if nothing was published in between",
+    arguments: [["F39", "F900"], ["F39", "F900", "F901"], ["F39", "F900", "F39"]])
+  func otherKind(_ kinds: [String]) throws {
+    let worker = try ClockedWorker(at: "2026-11-23T07:00:00Z")
+    let now = try EventTime(rfc3339: "2026-11-23T07:00:00Z").microseconds
+    for kind in kinds {
+      let ring = Ring(
+        user: "ann", reminder: "r1",
+        occurrence: Occurrence(local: try LocalTime("2026-11-23T07:00"), dueAt: now), state: .rung,
+        zone: "UTC", content: .init(kind: kind), partition: 0, setAt: now - 1)
+      for statement in try [withdrawRings([ring], now: now), addRings([ring], now: now)] {
+        _ = try worker.connection.query(statement.sql, statement.parameters)
+      }
+      if worker.published.isEmpty { try worker.ring() }
+    }
+    let lost = try worker.ringAndFail()
+    try worker.ring()
+    #expect(Array(worker.published.dropFirst()) == lost)
+    #expect(Set(worker.published.map(\.id)).count == worker.published.count)
+    var alarms: Set<String> = []
+    for event in worker.published.sorted(by: { $0.version < $1.version }) {
+      switch event.payload {
+      case .alarmRaised(let data): alarms.insert(data.kind)
+      case .alarmWithdrawn(let data): alarms.remove(data.kind)
+      default: Issue.record("\(event.type)")
+      }
+    }
+    #expect(alarms == Set(kinds.suffix(1)))
   }
 
   @Test("what a new zone has passed rings, however long ago that was")

@@ -38,7 +38,7 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
       [partitions, limit, now, .text(surroundings.zoneData)]))
   work.finish = { results in
     var piece = DuePiece(
-      publish: try results[decided].map { try Ring($0) },
+      publish: try results[decided].flatMap { try Ring($0).unpublished },
       due: try results[due].map { try Reminder($0) },
       outdated: try results[outdated].map { try Reminder($0) })
     let people = piece.keepDigests(max(1, digestsMax >> turn.halvings))

@@ -33,6 +33,32 @@ struct Ring: Sendable {
     /// For a digest: the number of alarms, and the ids of the newest ones.
     var alarms: Int?
     var newest: String?
+    /// The withdrawals that this ring replaced before they were published, by kind: alarms of
+    /// different kinds are different alarms.
+    var withdrawals: [String: Withdrawal]?
+  }
+
+  /// What the event of a withdrawal says that the row of a later ring does not.
+  struct Withdrawal: Codable, Equatable, Sendable {
+    var revision: Int
+    /// In microseconds since 1970, like `setAt`.
+    var dueAt: Int64
+    var setAt: Int64?
+  }
+
+  /// The states to publish: the withdrawals that this one replaced, and this one. Each is of another
+  /// alarm or revision, so it does not matter in which order they arrive.
+  var unpublished: [Ring] {
+    let replaced = (content.withdrawals ?? [:]).map { kind, withdrawal in
+      var ring = self
+      ring.state = .withdrawn
+      ring.content = Content(kind: kind)
+      ring.revision = withdrawal.revision
+      ring.occurrence.dueAt = withdrawal.dueAt
+      ring.setAt = withdrawal.setAt
+      return ring
+    }
+    return replaced.sorted { $0.revision < $1.revision } + [self]
   }
 
   /// The event that publishes the state. The same revision always gives the same event, so

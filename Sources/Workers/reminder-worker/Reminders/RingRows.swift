@@ -29,7 +29,8 @@ extension Ring {
 
 /// Inserts rings. An occurrence that has rung or was missed is left unchanged. One that was
 /// withdrawn, or is being forgotten, rings again, with a due time no earlier than before, so that its
-/// event is the newer one.
+/// event is the newer one. If it rings as another kind before the withdrawal was published, the
+/// withdrawal is kept in its content.
 ///
 /// - Parameter now: microseconds since 1970.
 func addRings(_ rings: [Ring], now: Int64) throws -> Statement {
@@ -47,7 +48,15 @@ func addRings(_ rings: [Ring], now: Int64) throws -> Statement {
     ORDER BY e.user_id COLLATE "C", e.reminder_id COLLATE "C", e.occurrence
     ON CONFLICT (user_id, reminder_id, occurrence) DO UPDATE SET
       state = EXCLUDED.state, due_at = greatest(r.due_at, EXCLUDED.due_at), zone = EXCLUDED.zone,
-      decided_at = EXCLUDED.decided_at, content = EXCLUDED.content,
+      decided_at = EXCLUDED.decided_at,
+      content = EXCLUDED.content || jsonb_strip_nulls(jsonb_build_object('withdrawals', CASE
+        WHEN r.is_published OR \(isForgottenRing) THEN NULL
+        WHEN r.content -> 'kind' = EXCLUDED.content -> 'kind' THEN r.content -> 'withdrawals'
+        ELSE coalesce(r.content -> 'withdrawals', '{}') || jsonb_build_object(
+          r.content ->> 'kind', jsonb_build_object(
+            'revision', r.revision, 'dueAt', \(microseconds("r.due_at")),
+            'setAt', \(microseconds("r.set_at"))))
+      END)),
       partition = EXCLUDED.partition, is_published = false, revision = r.revision + 1,
       set_at = EXCLUDED.set_at
     WHERE (r.state = 'withdrawn' OR \(isForgottenRing)) AND EXCLUDED.state = 'rung'
@@ -61,7 +70,13 @@ func addRings(_ rings: [Ring], now: Int64) throws -> Statement {
     ])
 }
 
-/// Marks rings as withdrawn, to be published again.
+/// SQL: a time in microseconds since 1970.
+private func microseconds(_ time: String) -> String {
+  "(extract(epoch FROM \(time)) * 1000000)::bigint"
+}
+
+/// Marks rings as withdrawn, to be published again, but not the withdrawals that were published with
+/// them.
 ///
 /// - Parameter now: microseconds since 1970.
 func withdrawRings(_ rings: [Ring], now: Int64) -> Statement {
@@ -69,7 +84,8 @@ func withdrawRings(_ rings: [Ring], now: Int64) -> Statement {
     """
     UPDATE reminder_rings r SET
       state = 'withdrawn', revision = r.revision + 1, is_published = false, partition = e.partition,
-      decided_at = $5
+      decided_at = $5,
+      content = CASE WHEN r.is_published THEN r.content - 'withdrawals' ELSE r.content END
     FROM unnest($1::text[], $2::text[], $3::bigint[], $4::int[])
       AS e (user_id, reminder_id, occurrence, partition)
     WHERE r.user_id = e.user_id AND r.reminder_id = e.reminder_id
