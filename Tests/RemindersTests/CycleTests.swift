@@ -64,6 +64,17 @@ struct CycleTests {
     #expect(second.count == 2 && Set(second).isDisjoint(with: first))
   }
 
+  @Test("items are told apart by their bytes")
+  func equivalentItems() throws {
+    let worker = try ClockedWorker(at: "2026-11-22T00:00:00Z")
+    try worker.apply(
+      .cycle(
+        "c", items: ["\u{e9}", "e\u{301}"], from: "00:00", to: "01:00", zone: "UTC", times: 2),
+      at: "2026-11-21T23:00:00Z")
+    let shown = titles(try rings(worker, from: "2026-11-22T00:00:00Z", minutes: 62))
+    #expect(Set(shown.map { Array($0.utf8) }).count == 2)
+  }
+
   @Test("moments depend on the person, and another secret gives others")
   func moments() throws {
     var seen: Set<[Int64]> = []

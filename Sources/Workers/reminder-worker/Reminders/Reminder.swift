@@ -267,7 +267,9 @@ struct Reminder: Sendable {
   private mutating func takeItem(_ items: [Definition.Item], key: [UInt8]) -> Definition.Item? {
     let ids = items.map(\.id)
     func first() -> String? {
-      Cycle.order(of: ids, round: shown.round, key: key).first { !shown.items.contains($0) }
+      Cycle.order(of: ids, round: shown.round, key: key).first { item in
+        !shown.items.contains { $0.hasSameBytes(as: item) }
+      }
     }
     var id = first()
     if id == nil {
@@ -276,6 +278,6 @@ struct Reminder: Sendable {
     }
     guard let id else { return nil }
     shown.items.append(id)
-    return items.first { $0.id == id }
+    return items.first { $0.id.hasSameBytes(as: id) }
   }
 }
