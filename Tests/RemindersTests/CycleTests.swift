@@ -75,6 +75,26 @@ struct CycleTests {
     #expect(Set(shown.map { Array($0.utf8) }).count == 2)
   }
 
+  @Test("a cycle that is moved to a zone further west goes on with the items of its round")
+  func movedWest() throws {
+    let worker = try ClockedWorker(at: "2026-11-21T00:00:00Z")
+    func set(zone: String, from: String, to: String, at time: String) throws {
+      try worker.set(time)
+      try worker.apply(
+        .cycle("c", items: ["a", "b", "c", "d", "e"], from: from, to: to, zone: zone, times: 60),
+        at: time)
+    }
+    try set(zone: "Pacific/Kiritimati", from: "10:00", to: "12:00", at: "2026-11-21T00:00:00Z")
+    var events = try rings(worker, from: "2026-11-21T20:00:00Z", minutes: 121)
+    try set(zone: "Pacific/Pago_Pago", from: "11:10", to: "13:10", at: "2026-11-21T22:05:00Z")
+    events += try rings(worker, from: "2026-11-21T22:10:00Z", minutes: 21)
+    let shown = titles(events.sorted { $0.version < $1.version })
+    #expect(shown.count == 70)
+    for round in stride(from: 0, to: shown.count, by: 5) {
+      #expect(Set(shown[round..<min(round + 5, shown.count)]).count == 5)
+    }
+  }
+
   @Test("moments depend on the person, and another secret gives others")
   func moments() throws {
     var seen: Set<[Int64]> = []

@@ -131,6 +131,18 @@ import Testing
     #expect(try broken(by: earlier + "'61 s'", "verify_reminders()") == ["a ring is published"])
   }
 
+  @Test("what waits for the data of its zone is not due at its local time, and not wrong")
+  func postponed() throws {
+    try tables.admin.script(
+      """
+      UPDATE reminders SET due_at = date_trunc('second', now()) + interval '1 h 0.5 s',
+        next_at = date_trunc('second', now()) AT TIME ZONE 'UTC', decided_through = '2000-01-01'
+      WHERE reminder_id IN ('daily', 'floating', 'cycle')
+      """)
+    #expect(try broken(by: "SELECT") == [])
+    #expect(try tables.verify().lines == [])
+  }
+
   @Test("a local time that a change of the clocks skips is due after the gap")
   func gap() throws {
     let change = """

@@ -90,5 +90,6 @@ extension Migrations {
     Migration(53, "next_to_be_swept", PackageResources._053_next_to_be_swept_sql),
     Migration(54, "settled_states", PackageResources._054_settled_states_sql),
     Migration(55, "cheaper_pages", PackageResources._055_cheaper_pages_sql),
+    Migration(56, "due_digests", PackageResources._056_due_digests_sql),
   ]
 }

@@ -3,8 +3,8 @@ import Postgres
 
 /// The reminders and digests whose next occurrence is not the first after those that were decided on.
 ///
-/// Not checked: what a worker is about to decide on; cycles, whose moments depend on the workers' secret; and rules
-/// that end at an instant, which depend on the zone.
+/// Not checked: what a worker is about to decide on; cycles, whose moments depend on the workers' secret; rules that
+/// end at an instant, which depend on the zone; and what waits for the data of its zone, not until a whole second.
 func missedOccurrences(
   _ connection: Connection, found report: (Difference) -> Void
 ) throws {
@@ -17,6 +17,7 @@ func missedOccurrences(
       r.definition ->> 'repeats', \(seconds("r.decided_through")), \(seconds("r.next_at"))
     FROM reminders r
     WHERE r.definition ->> 'at' IS NOT NULL AND (r.due_at > now()) IS NOT FALSE
+      AND (date_trunc('second', r.due_at) = r.due_at) IS NOT FALSE
       AND (r.definition ->> 'repeats' ~* 'UNTIL=[0-9T]*Z') IS NOT TRUE
     """)
   while case let rows = try connection.query("FETCH 500 FROM next_occurrences"), !rows.isEmpty {

@@ -9,8 +9,9 @@ public import Postgres
 ///
 /// What digests say is read in a second step, and of few: the others stay due for the next pieces.
 func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
-  let rowsMax = (pieceMax >> turn.halvings) / max(1, turn.partitions.count)
-  let limit = Parameter.int8(Int64(max(1, rowsMax)))
+  let rowsMax = max(1, (pieceMax >> turn.halvings) / max(1, turn.partitions.count))
+  let digestsMax = max(1, pieceDigestsMax >> turn.halvings)
+  let limit = Parameter.int8(Int64(rowsMax))
   let partitions = Parameter.int4Array(turn.partitions)
   let now = Parameter.timestamptz(surroundings.now)
   var work = Work([planByKey(keepsPlans: true)])
@@ -30,8 +31,15 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
       WHERE r.ctid = d.ctid
       RETURNING \(Ring.columns)
       """, [partitions, limit]))
-  let due = work.add(
-    lockedReminders("r.due_at <= $3 ORDER BY r.due_at", [partitions, limit, now]))
+  // Two scans, because what is due after thousands of digests would wait for all of them. The
+  // second passes over the index entries of all digests that are due, and locks none of them.
+  let digests = work.add(
+    lockedReminders(
+      "r.reminder_id = '' AND r.due_at <= $3 ORDER BY r.due_at",
+      [partitions, .int8(Int64(min(digestsMax, rowsMax))), now]))
+  let reminders = work.add(
+    lockedReminders(
+      "r.reminder_id <> '' AND r.due_at <= $3 ORDER BY r.due_at", [partitions, limit, now]))
   let outdated = work.add(
     lockedReminders(
       "r.due_at > $3 AND r.zone_data < $4",
@@ -39,9 +47,10 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
   work.finish = { results in
     var piece = DuePiece(
       publish: try results[decided].flatMap { try Ring($0).unpublished },
-      due: try results[due].map { try Reminder($0) },
+      due: try results[digests].map { try Reminder($0) }
+        + results[reminders].map { try Reminder($0) },
       outdated: try results[outdated].map { try Reminder($0) })
-    let people = piece.keepDigests(max(1, digestsMax >> turn.halvings))
+    let people = piece.keepDigests(digestsMax)
     guard !people.isEmpty else { return try piece.outcome(turn, surroundings) }
     var second = Work()
     let unseen = second.add(readUnseen(people))
@@ -128,8 +137,8 @@ private let decidingMax = Duration.milliseconds(500)
 
 /// The maximum number of reminders that one piece rings, of all partitions together.
 private let pieceMax = 2500
-/// The maximum number of digests among them.
-private let digestsMax = 100
+/// The maximum number of digests that it decides about besides, likewise.
+private let pieceDigestsMax = 100
 
 /// Locks and returns the reminders of each partition that meet a condition. `$1` is the array of
 /// partitions, `$2` the maximum number of rows per partition. Skips rows that another lane has

@@ -57,6 +57,12 @@ private let postponedMicroseconds: Int64 = 3_600_000_000
 /// How long to wait before retrying one while no zone data can be read.
 private let retriedMicroseconds: Int64 = 5_000_000
 
+/// When a postponed reminder is looked at, in microseconds since 1970. Never a whole second, by which
+/// `magpie verify` tells it from the due time of an occurrence.
+private func postponed(_ surroundings: Surroundings, by pause: Int64) -> Int64 {
+  (surroundings.now + pause - 1) | 1
+}
+
 /// A row of `reminders`: a definition, and how far its occurrences have been decided.
 struct Reminder: Sendable {
   var user: String
@@ -127,7 +133,7 @@ struct Reminder: Sendable {
       // The installed zone data no longer has it, for which this event is not to blame.
       let time = min(change.version.time.microseconds, surroundings.now)
       let local = try surroundings.zone("UTC").local(at: time.quotient(1_000_000))
-      next = Occurrence(local: local, dueAt: surroundings.now + postponedMicroseconds)
+      next = Occurrence(local: local, dueAt: postponed(surroundings, by: postponedMicroseconds))
     }
   }
 
@@ -210,7 +216,7 @@ struct Reminder: Sendable {
       // The installed zone data no longer has the zone, or cannot be read now. Postpone this reminder, so that it
       // neither blocks others nor rings by another zone's rules.
       let pause = error is TryAgain ? retriedMicroseconds : postponedMicroseconds
-      self.next?.dueAt = surroundings.now + pause
+      self.next?.dueAt = postponed(surroundings, by: pause)
       return nil
     }
     begin(plan, surroundings)

@@ -46,8 +46,8 @@ struct Ring: Sendable {
     var setAt: Int64?
   }
 
-  /// The states to publish: the withdrawals that this one replaced, and this one. Each is of another
-  /// alarm or revision, so it does not matter in which order they arrive.
+  /// The states to publish: the withdrawals that this one replaced, and this one. Each is of
+  /// another alarm or revision, so it does not matter in which order they arrive.
   var unpublished: [Ring] {
     let replaced = (content.withdrawals ?? [:]).map { kind, withdrawal in
       var ring = self

@@ -28,8 +28,8 @@ extension Ring {
 }
 
 /// Inserts rings. An occurrence that has rung or was missed is left unchanged. One that was
-/// withdrawn, or is being forgotten, rings again, with a due time no earlier than before, so that its
-/// event is the newer one. If it rings as another kind before the withdrawal was published, the
+/// withdrawn, or is being forgotten, rings again, with a due time no earlier than before, so that
+/// its event is the newer one. If it rings as another kind before the withdrawal was published, the
 /// withdrawal is kept in its content.
 ///
 /// - Parameter now: microseconds since 1970.
@@ -75,8 +75,8 @@ private func microseconds(_ time: String) -> String {
   "(extract(epoch FROM \(time)) * 1000000)::bigint"
 }
 
-/// Marks rings as withdrawn, to be published again, but not the withdrawals that were published with
-/// them.
+/// Marks rings as withdrawn, to be published again, but not the withdrawals that were published
+/// with them.
 ///
 /// - Parameter now: microseconds since 1970.
 func withdrawRings(_ rings: [Ring], now: Int64) -> Statement {
