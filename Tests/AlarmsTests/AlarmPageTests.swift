@@ -383,6 +383,16 @@ struct AlarmPageTests {
     }
   }
 
+  @Test("what a page computes for each row is part of its plan, not planned again for each page")
+  func inlined() throws {
+    let database = try AlarmDatabase()
+    let plan = try database.admin.query(
+      "EXPLAIN (VERBOSE) SELECT kind_code(a.type), locale_direction(a.locale) FROM alarms a"
+    ).map { try $0.text(0) }.joined()
+    #expect(plan.contains("CASE") && plan.contains("'rtl'"), "\(plan)")
+    #expect(!plan.contains("kind_code(") && !plan.contains("locale_direction("), "\(plan)")
+  }
+
   @Test("a damaged cursor is an error, not a first page")
   func damagedCursor() throws {
     let database = try AlarmDatabase()

@@ -26,7 +26,9 @@ struct ShownNameTests {
   @Test("each code point counts as a name if, and only if, alarm texts show it")
   func everyScalar() throws {
     // The other planes hold ideographs, private use and nothing, and each ends in noncharacters.
-    let ends = (UInt32(2)...16).flatMap { [$0 << 16 | 0xFFFE, $0 << 16 | 0xFFFF] }
+    let ends: [UInt32] = (UInt32(2)...16).flatMap { (plane: UInt32) -> [UInt32] in
+      [plane << 16 | 0xFFFE, plane << 16 | 0xFFFF]
+    }
     let scalars = (Array(UInt32(1)...0x1FFFF) + Array(UInt32(0xE0000)...0xE0FFF) + ends)
       .compactMap(Unicode.Scalar.init).map { String(Character($0)) }
     let expected = scalars.filter { Actor(id: "", nickname: $0, name: "name").nickname == "name" }

@@ -77,7 +77,7 @@ struct DigestTests {
       ).only
       return [try row.int(0), try row.int(1)]
     }
-    // Its scans end before the last of these digests.
+    // Three digests, and the reminder behind all of them.
     #expect(try worker.ringPiece(halvings: 5).hasMore)
     #expect(try due() == [147, 0])
     #expect(try worker.ringPiece().events.count == 1, "the reminder's")

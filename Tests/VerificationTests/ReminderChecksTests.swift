@@ -129,6 +129,10 @@ import Testing
     let earlier = "UPDATE reminder_rings SET is_published = false, decided_at = now() - interval "
     #expect(try broken(by: earlier + "'59 s'", "verify_reminders()") == [])
     #expect(try broken(by: earlier + "'61 s'", "verify_reminders()") == ["a ring is published"])
+    // A ring that has replaced one of another kind.
+    let other =
+      "UPDATE reminder_rings SET decided_at = now(), content = jsonb_set(content, '{kind}', '\"F40\"')"
+    #expect(try broken(by: other) == [])
   }
 
   @Test("what waits for the data of its zone is not due at its local time, and not wrong")

@@ -85,7 +85,7 @@ private func serveHTTP<Answering: HTTPResponder>(
 }
 
 /// Processes no request after a response with `Connection: close`. Waits instead until the
-/// connection has been closed.
+/// connection has been closed, a second later at the latest.
 private func untilLastResponse(
   _ respond: @escaping HTTPChannelHandler.Responder
 ) -> HTTPChannelHandler.Responder {
@@ -95,6 +95,7 @@ private func untilLastResponse(
     let pipeline = channel.pipeline.syncOperations
     let isAnswered = try? pipeline.handler(type: LastRequest.self).isAnswered
     guard isAnswered != true else {
+      channel.close(in: .seconds(1))
       try await channel.closeFuture.get()
       throw ChannelError.eof
     }

@@ -68,7 +68,7 @@ func failureText(_ code: rd_kafka_resp_err_t, topic: String, isLocal: Bool = fal
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
       isLocal
         ? "; it is larger than this client allows: raise the Kafka property message.max.bytes"
-        : "; raise max.message.bytes of the topic"
+        : "; it, or the batch that it was sent in, is too large: raise max.message.bytes of the topic"
     default: ""
     }
   return "record for \(topic): \(String(cString: rd_kafka_err2str(code)))\(remedy)"

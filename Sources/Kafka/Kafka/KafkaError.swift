@@ -31,7 +31,8 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     public static let unknownTopic = Code(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
     /// The partition does not exist, detected locally.
     public static let unknownPartition = Code(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
-    /// The record is larger than the topic's `max.message.bytes` or the client's `message.max.bytes`.
+    /// The record is larger than the client's `message.max.bytes`, or it or its batch is larger than
+    /// the topic's `max.message.bytes`.
     public static let recordTooLarge = Code(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
     /// The broker does not support the request.
     public static let unsupported = Code(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE)

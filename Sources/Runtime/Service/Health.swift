@@ -62,7 +62,7 @@ private func healthApplication(
     router: router,
     server: .http1(
       configuration: .init(
-        additionalChannelHandlers: [LastRequest()], idleTimeout: .seconds(60))),
+        additionalChannelHandlers: [LastRequest()], idleTimeout: .seconds(90))),
     configuration: .init(address: .hostname(settings.httpHost, port: settings.httpPort)),
     onServerRunning: { channel in
       logger.info(

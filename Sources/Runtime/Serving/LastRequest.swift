@@ -4,8 +4,8 @@ public import NIOHTTPTypes
 
 /// Makes a request for another protocol (CONNECT, or one with `Upgrade`) the last one of its
 /// connection: no server here has another protocol. The response has `Connection: close`, and
-/// nothing after the request is read. NIO's decoder stops behind such a request, and would keep
-/// whatever else arrives, without a limit.
+/// nothing is read beyond what had arrived with the request. NIO's decoder stops behind such a
+/// request, and would keep whatever else arrives, without a limit.
 ///
 /// One handler per connection.
 public final class LastRequest: ChannelDuplexHandler, RemovableChannelHandler {

@@ -15,10 +15,11 @@ BEGIN
 END
 $do$;
 
--- A STRICT function is not inlined if it contains CASE. Without STRICT both still return NULL for NULL.
+-- A STRICT function is not inlined if it contains CASE, nor an IMMUTABLE one if it contains a STABLE operator, such as
+-- text || smallint. Without these, both still return NULL for NULL.
 CREATE OR REPLACE FUNCTION kind_code(type smallint) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT 'F' || CASE WHEN $1 < 10 THEN '0' ELSE '' END || $1
+  SELECT 'F' || CASE WHEN $1 < 10 THEN '0' ELSE '' END || $1::text
 $$;
 
 DO $do$

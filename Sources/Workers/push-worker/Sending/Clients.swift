@@ -212,6 +212,8 @@ actor Clients {
     // Some statuses of HTTP/2 end the process before a handler could refuse them. Push services of
     // browsers take HTTP/1.1, too: common libraries for Web Push use nothing else.
     configuration.httpVersion = .http1Only
+    // Many hosts with a hundred connections each would need too many descriptors.
+    configuration.connectionPool.idleTimeout = .seconds(5)
     return Pinned(
       client: HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration),
       used: .now)

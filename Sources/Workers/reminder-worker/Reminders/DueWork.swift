@@ -31,8 +31,8 @@ func dueWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
       WHERE r.ctid = d.ctid
       RETURNING \(Ring.columns)
       """, [partitions, limit]))
-  // Two scans, because what is due after thousands of digests would wait for all of them. The
-  // second passes over the index entries of all digests that are due, and locks none of them.
+  // Two scans, each by an index of its own, because what is due after thousands of digests would
+  // wait for all of them.
   let digests = work.add(
     lockedReminders(
       "r.reminder_id = '' AND r.due_at <= $3 ORDER BY r.due_at",
