@@ -85,7 +85,8 @@ func wakeAlarms(_ rows: [DeviceRow], now: EventTime) -> Statement {
       FROM unnest($1::text[], $3::timestamptz[], $4::int[]) AS e (user_id, version_time, partition)
       CROSS JOIN LATERAL (
         SELECT n.recipient, n.notification_id FROM alarms n
-        WHERE n.recipient = e.user_id AND n.raised_at >= least(e.version_time, $5)
+        -- The index has no others: they were raised at no time.
+        WHERE n.recipient = e.user_id AND n.raised_at >= least(e.version_time, $5) AND NOT n.retracted
         ORDER BY n.raised_at DESC LIMIT \(wokenMax)
       ) a
     ) w
