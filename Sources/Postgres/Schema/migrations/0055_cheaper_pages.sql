@@ -1,6 +1,6 @@
 -- compatible-from: 9
 -- PostgreSQL parses and plans an SQL function that it cannot inline again in each execution of a page. A page of posts
--- took twice, and one of alarms 1.07 times the processor time.
+-- took 1.7 times, and one of alarms 1.07 times the processor time.
 
 -- Whether the viewer is being erased is found out once for each page, not for each post.
 DO $do$
