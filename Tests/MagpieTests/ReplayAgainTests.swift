@@ -36,6 +36,19 @@ import Testing
     return result
   }
 
+  /// A broker of the test's own, with the topics of both prefixes, and the tool that connects to it.
+  private func ownBroker(_ target: String, partitions: Int) throws -> (EmbeddedBroker, Tool) {
+    let broker = try EmbeddedBroker()
+    for prefix in [setup.prefix, target] {
+      for topic in Topic.allCases {
+        try broker.createTopic(topic.name(prefix: prefix), partitions: partitions)
+      }
+    }
+    var tool = setup.tool
+    tool.environment["MAGPIE_KAFKA_BOOTSTRAP"] = broker.bootstrap
+    return (broker, tool)
+  }
+
   @Test("republished records are equal, in the same order, and carry their origin")
   func republishes() async throws {
     try publish(200)
@@ -117,13 +130,8 @@ import Testing
 
     // Recreated topics of these names.
     for count in [10_000, 10] {
-      let broker = try EmbeddedBroker()
+      let (broker, tool) = try ownBroker(target, partitions: 2)
       defer { broker.close() }
-      for prefix in [setup.prefix, target] {
-        for topic in Topic.allCases {
-          try broker.createTopic(topic.name(prefix: prefix), partitions: 2)
-        }
-      }
       let producer = try Producer(
         configuration: ClientConfiguration(
           bootstrap: broker.bootstrap, properties: ["compression.type": "none"]))
@@ -134,8 +142,6 @@ import Testing
             value: nil)
         })
       producer.close()
-      var tool = setup.tool
-      tool.environment["MAGPIE_KAFKA_BOOTSTRAP"] = broker.bootstrap
       let refused = try await tool("replay", "--republish", target, "--position", file)
       #expect(refused.status == 1, "\(refused.output)")
       #expect(
@@ -145,14 +151,9 @@ import Testing
 
   @Test("brokers decide how large a record may be; one that is too large is named")
   func large() async throws {
-    let broker = try EmbeddedBroker()
-    defer { broker.close() }
     let target = TestBroker.topicPrefix()
-    for prefix in [setup.prefix, target] {
-      for topic in Topic.allCases {
-        try broker.createTopic(topic.name(prefix: prefix), partitions: 1)
-      }
-    }
+    let (broker, tool) = try ownBroker(target, partitions: 1)
+    defer { broker.close() }
     let producer = try Producer(
       configuration: ClientConfiguration(
         bootstrap: broker.bootstrap, properties: ["message.max.bytes": "2000000"]))
@@ -163,8 +164,6 @@ import Testing
         OutgoingRecord(
           topic: likes, partition: 0, key: nil, value: [UInt8](repeating: 1, count: $0))
       })
-    var tool = setup.tool
-    tool.environment["MAGPIE_KAFKA_BOOTSTRAP"] = broker.bootstrap
     let done = try await tool("replay", "--republish", target)
     #expect(done.output == "2 published again\n", "\(done.error)")
     let tooLarge = "\(likes)[0]@1 was not published again: MSG_SIZE_TOO_LARGE"
@@ -184,14 +183,9 @@ import Testing
 
   @Test("a replay whose next records Kafka has deleted is not resumed")
   func deletedBeforeThePosition() async throws {
-    let broker = try EmbeddedBroker()
-    defer { broker.close() }
     let target = TestBroker.topicPrefix()
-    for prefix in [setup.prefix, target] {
-      for topic in Topic.allCases {
-        try broker.createTopic(topic.name(prefix: prefix), partitions: 1)
-      }
-    }
+    let (broker, tool) = try ownBroker(target, partitions: 1)
+    defer { broker.close() }
     let producer = try Producer(
       configuration: ClientConfiguration(
         bootstrap: broker.bootstrap, properties: ["compression.type": "none"]))
@@ -201,8 +195,6 @@ import Testing
       topic: likes, partition: 0, key: nil, value: [UInt8](repeating: 1, count: 30_000))
     let file = NSTemporaryDirectory() + "position-\(UUID())"
     defer { try? FileManager.default.removeItem(atPath: file) }
-    var tool = setup.tool
-    tool.environment["MAGPIE_KAFKA_BOOTSTRAP"] = broker.bootstrap
     try producer.send([record, record])
     let first = try await tool("replay", "--republish", target, "--position", file)
     #expect(first.output == "2 published again\n", "\(first.error)")

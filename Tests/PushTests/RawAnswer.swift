@@ -9,12 +9,7 @@ import NIOSSL
 func withRawAnswer(
   _ text: String, _ stage: LocalStage, _ body: (Int) async throws -> Void
 ) async throws {
-  let identity = stage.server.identity
-  let chain = try NIOSSLCertificate.fromPEMBytes(Array(identity.certificate.utf8))
-  let key = try NIOSSLPrivateKey(bytes: Array(identity.key.utf8), format: .pem)
-  let tls = try NIOSSLContext(
-    configuration: .makeServerConfiguration(
-      certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key)))
+  let tls = try NIOSSLContext(configuration: stage.server.identity.tls())
   let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
     .childChannelInitializer { channel in
       channel.eventLoop.makeCompletedFuture {

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import NIOSSL
 import SwiftASN1
 import X509
 
@@ -44,5 +45,15 @@ struct LocalIdentity {
       Certificate.Extensions { SubjectAlternativeNames(names.map { .dnsName($0) }) })
     key = ownKey.pemRepresentation
     authorityKey = issuerKey.pemRepresentation
+  }
+
+  /// The configuration of a server with this certificate.
+  ///
+  /// - Throws: NIOSSL's errors.
+  func tls() throws -> TLSConfiguration {
+    let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8))
+    let key = try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)
+    return .makeServerConfiguration(
+      certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
   }
 }

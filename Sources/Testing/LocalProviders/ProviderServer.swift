@@ -4,7 +4,6 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdHTTP2
 import Logging
-import NIOSSL
 import Serving
 import Synchronization
 
@@ -91,10 +90,7 @@ public final class ProviderServer: Sendable {
   public func run(
     host: String = "127.0.0.1", port: Int = 0, started: @escaping @Sendable (Int) -> Void
   ) async throws {
-    let chain = try NIOSSLCertificate.fromPEMBytes(Array(identity.certificate.utf8))
-    let key = try NIOSSLPrivateKey(bytes: Array(identity.key.utf8), format: .pem)
-    let tls = TLSConfiguration.makeServerConfiguration(
-      certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+    let tls = try identity.tls()
     var quiet = Logger(label: "providers")
     quiet.logLevel = .critical
     let responder = CallbackResponder<Context> { request, context in
