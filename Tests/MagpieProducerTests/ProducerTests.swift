@@ -216,6 +216,39 @@ struct ProducerTests {
     _ = await producer.close()
   }
 
+  @Test(
+    "devices and what is pushed to them are sent with all their data",
+    arguments: ContentType.allCases)
+  func devices(contentType: ContentType) async throws {
+    let fixture = try Fixture()
+    let producer = try fixture.producer(contentType: contentType)
+    try await producer.registerDevice(
+      "i", of: "u", provider: .apns, token: "0a1b2c3d", app: "app", locale: "th")
+    try await producer.setPushPreferences(
+      of: "u", silentKinds: ["like"], quietHours: (from: "22:00", until: "07:00"),
+      zone: "Asia/Bangkok")
+    try await producer.setPushPreferences(of: "u")
+    try await producer.removeDevice("i", of: "u")
+    let expected: [Payload] = [
+      .deviceRegistered(
+        .with {
+          ($0.user, $0.installation, $0.provider) = ("u", "i", "apns")
+          ($0.token, $0.app, $0.locale) = ("0a1b2c3d", "app", "th")
+        }),
+      .pushPreferences(
+        .with {
+          ($0.user, $0.silentKinds, $0.zone) = ("u", ["like"], "Asia/Bangkok")
+          ($0.quietFrom, $0.quietUntil) = ("22:00", "07:00")
+        }),
+      .pushPreferences(.with { $0.user = "u" }),
+      .deviceRemoved(.with { ($0.user, $0.installation) = ("u", "i") }),
+    ]
+    let events = try fixture.events(.devices, count: 4)
+    #expect(events.map(\.payload) == expected)
+    #expect(events.allSatisfy { $0.key == "u" })
+    _ = await producer.close()
+  }
+
   @Test("an event that workers would reject is not sent")
   func invalid() async throws {
     let fixture = try Fixture()

@@ -91,5 +91,6 @@ extension Migrations {
     Migration(54, "settled_states", PackageResources._054_settled_states_sql),
     Migration(55, "cheaper_pages", PackageResources._055_cheaper_pages_sql),
     Migration(56, "due_digests", PackageResources._056_due_digests_sql),
+    Migration(57, "search_plans", PackageResources._057_search_plans_sql),
   ]
 }
