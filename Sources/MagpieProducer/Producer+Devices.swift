@@ -36,7 +36,7 @@ extension Producer {
   ///
   /// - Parameters:
   ///   - silentKinds: codes or names of kinds that are not pushed, at most 100.
-  ///   - quietHours: two times of day, `HH:MM`, between which nothing is pushed, never equal;
+  ///   - quietHours: two times of day, `HH:MM`, between which no alert is pushed, never equal;
   ///     nil for none.
   ///   - zone: of the quiet hours, such as `Asia/Seoul`; empty for that of the person's profile.
   @discardableResult

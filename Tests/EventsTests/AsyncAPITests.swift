@@ -44,7 +44,7 @@ import Yams
       document.find("#/components/messages")?.keys.count == EventType.allCases.count)
   }
 
-  @Test("its operations are the topics that each worker reads, and those that two of them write")
+  @Test("its operations are the topics that each worker reads, and those that workers write")
   func operations() throws {
     let operations = try #require(document["operations"])
     var received: [ConsumerGroup: [String]] = [:]
@@ -63,6 +63,7 @@ import Yams
     #expect(
       sent == [
         .notification: [Topic.notificationChanges.rawValue], .alarm: [Topic.alarmChanges.rawValue],
+        .reminder: [Topic.alarms.rawValue],
       ])
     for group in ConsumerGroup.allCases {
       #expect(Set(received[group] ?? []) == Set(group.topics.map(\.rawValue)), "\(group)")

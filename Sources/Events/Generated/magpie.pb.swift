@@ -822,7 +822,7 @@ public nonisolated struct PushPreferences: Sendable {
   /// Kinds' codes or names that are not pushed. The app shows them as before.
   public var silentKinds: [String] = []
 
-  /// The times of day, HH:MM, between which nothing is pushed. Both or none, and never equal; if the second is
+  /// The times of day, HH:MM, between which no alert is pushed. Both or none, and never equal; if the second is
   /// before the first, of the next day.
   public var quietFrom: String = String()
 

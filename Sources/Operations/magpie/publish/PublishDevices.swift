@@ -56,7 +56,7 @@ extension Publish {
   struct PushPreferencesFields: EventFields {
     static let configuration = CommandConfiguration(
       commandName: "push-preferences",
-      abstract: "Send push.preferences: which kinds are not pushed, and when nothing is.",
+      abstract: "Send push.preferences: which kinds are not pushed, and when no alert is.",
       discussion: """
         It replaces the person's preferences; without options, everything is pushed at all times:
           magpie publish push-preferences --user minji --silent-kind follow \\
@@ -65,9 +65,9 @@ extension Publish {
     @Option(help: "The person.") var user: String
     @Option(help: "A kind that is not pushed, as code or name; may be repeated.")
     var silentKind: [String] = []
-    @Option(help: "The time of day from which nothing is pushed, such as 22:00.")
+    @Option(help: "The time of day from which no alert is pushed, such as 22:00.")
     var quietFrom = ""
-    @Option(help: "The time of day until which nothing is pushed, such as 07:00.")
+    @Option(help: "The time of day until which no alert is pushed, such as 07:00.")
     var quietUntil = ""
     @Option(help: "The time zone, such as Asia/Seoul (default: the profile's).") var zone = ""
 
