@@ -49,7 +49,7 @@ struct TopicSet {
         "magpie: new topics of events have the cluster's default retention (seven days unless it was changed). "
           + "Tables can be rebuilt only from records that are still in the log: pass "
           + "--retention, set retention.ms, or archive the log (`magpie archive run`). "
-          + "If people may ask to be forgotten: at most 28d, and an archive. See docs/operations/topics.md."
+          + "If people may ask to be forgotten: at most 27d, and an archive. See docs/operations/topics.md."
       )
     }
     let created = dryRun ? [] : try admin.createTopics(plan.missing)
