@@ -25,6 +25,7 @@ struct Magpie: ParsableCommand {
         65  a registry of kinds or a catalog is invalid (kinds)
         66  the log no longer holds the records that are needed
         69  Kafka, PostgreSQL, or a required program is not available, or denies a permission
+        70  a thread of `archive run` or `operate` made no progress for MAGPIE_WATCHDOG_SECONDS
         74  a file or standard output could not be read or written, as on a full disk
       """,
     version: codeVersion,
