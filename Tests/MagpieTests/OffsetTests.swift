@@ -173,6 +173,32 @@ import Testing
       text.output.contains("\(likes)[0]  next 5  high 3  lag 0  past the end"), "\(text.output)")
   }
 
+  @Test("lag shows every kind of queued work, as a text and as JSON")
+  func pending() async throws {
+    #expect(try await setup.tool("lag").output.contains("waiting: ") == false)
+    try setup.connection.script(
+      """
+      INSERT INTO pending_renders (user_id, part) VALUES ('a', 'actor'), ('b', 'actor');
+      INSERT INTO notification_scoped_reviews
+        (recipient, scope, type, value, after_time, caused_at)
+      VALUES ('a', 'actor', -1, 'b', now(), now());
+      INSERT INTO subscription_work (author, post_id, caused_at)
+      SELECT 'a', 'p' || n, now() FROM generate_series(1, 3) AS n
+      """)
+    let text = try await setup.tool("lag")
+    for phrase in [
+      "2 people to render again", "1 reviews after mutes", "3 posts to announce to subscribers",
+    ] {
+      #expect(text.output.contains("waiting: \(phrase)\n"), "\(text.output)\(text.error)")
+    }
+    let total = try await setup.tool("lag", "--json").lines.last ?? ""
+    for (name, count) in [
+      ("Renders", 2), ("Reviews", 1), ("Subscriptions", 3), ("Reminders", 0), ("Erasures", 0),
+    ] {
+      #expect(try member("pending\(name)", of: total) == count, "\(total)")
+    }
+  }
+
   @Test("an import by offset compares the record before each offset, and is refused if one differs")
   func importsByOffset() async throws {
     let all = records(10, partition: 0) + records(5, partition: 1)

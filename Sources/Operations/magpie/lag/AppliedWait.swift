@@ -13,23 +13,14 @@ func waitUntilApplied(
     let report = try LagReport.measure(connection, admin, prefix: prefix)
     if report.isApplied { break }
     if let cut = report.partitions.first(where: \.isCutOff) { throw cutOffFailure(cut) }
-    progress.show(
-      "waiting for \(report.total) records, \(report.pendingRenders) renderings, "
-        + "\(report.pendingReviews) reviews, \(report.pendingSubscriptions) posts to announce, "
-        + "\(report.pendingReminders) reminders and \(report.pendingErasures) erasures")
+    let waiting = (["\(report.total) records to apply"] + report.pending.phrases)
+      .joined(separator: ", ")
+    progress.show("waiting for \(waiting)")
     guard ContinuousClock.now < deadline else {
       progress.clear()
       throw Failure(
         .found,
-        "After \(seconds) s there are still \(report.total) records to apply and "
-          + "\(report.pendingRenders) people's alarms to render"
-          + (report.pendingReviews == 0
-            ? "" : ", \(report.pendingReviews) reviews after mutes")
-          + (report.pendingSubscriptions == 0
-            ? "" : ", \(report.pendingSubscriptions) posts to announce to subscribers")
-          + (report.pendingReminders == 0
-            ? "" : ", \(report.pendingReminders) reminders that are due")
-          + (report.pendingErasures == 0 ? "" : ", \(report.pendingErasures) people to erase")
+        "After \(seconds) s there are still \(waiting)"
           + (report.missingTopics.isEmpty
             ? "" : ", and these topics are missing: \(report.missingTopics)")
           + (report.unanswered.isEmpty

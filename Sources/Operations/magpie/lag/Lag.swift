@@ -36,8 +36,8 @@ struct Lag: ParsableCommand {
     help: """
       Print one JSON object per partition (group, topic, partition, nextOffset, lowWatermark, \
       highWatermark, lag, isCutOff, isPastEnd; without the watermarks and the lag if its leader does not \
-      answer) and one with total, pendingRenders, pendingErasures, openDeadLetters, missingTopics and \
-      unansweredPartitions.
+      answer) and one with total, pendingRenders, pendingReviews, pendingSubscriptions, \
+      pendingReminders, pendingErasures, openDeadLetters, missingTopics and unansweredPartitions.
       """)
   var json = false
 
@@ -50,10 +50,25 @@ struct Lag: ParsableCommand {
   private struct Total: Encodable {
     var total: Int64
     var pendingRenders: Int64
+    var pendingReviews: Int64
+    var pendingSubscriptions: Int64
+    var pendingReminders: Int64
     var pendingErasures: Int64
     var openDeadLetters: Int64
     var missingTopics: [String]
     var unansweredPartitions: [String]
+
+    init(_ report: LagReport, unanswered: [String]) {
+      total = report.total
+      pendingRenders = report.pending.renders
+      pendingReviews = report.pending.reviews
+      pendingSubscriptions = report.pending.subscriptions
+      pendingReminders = report.pending.reminders
+      pendingErasures = report.pending.erasures
+      openDeadLetters = report.openDeadLetters
+      missingTopics = report.missingTopics
+      unansweredPartitions = unanswered
+    }
   }
 
   func run() throws {
@@ -73,12 +88,7 @@ struct Lag: ParsableCommand {
       }
       if json {
         for partition in report.partitions + archive { printJSON(partition) }
-        printJSON(
-          Total(
-            total: report.total, pendingRenders: report.pendingRenders,
-            pendingErasures: report.pendingErasures,
-            openDeadLetters: report.openDeadLetters, missingTopics: report.missingTopics,
-            unansweredPartitions: unanswered))
+        printJSON(Total(report, unanswered: unanswered))
       } else {
         Console.output.write((redraws ? "\u{1B}[H\u{1B}[2J" : "") + table(report, archive))
       }
@@ -130,11 +140,7 @@ struct Lag: ParsableCommand {
         text += "\n"
       }
     }
-    if report.pendingRenders > 0 { text += "people to render again: \(report.pendingRenders)\n" }
-    if report.pendingErasures > 0 {
-      text +=
-        "people to erase, once for each worker: \(report.pendingErasures); magpie erasure report\n"
-    }
+    for phrase in report.pending.phrases { text += "waiting: \(phrase)\n" }
     if report.openDeadLetters > 0 {
       text += Style.red("open dead letters: \(report.openDeadLetters)")
       text += "; magpie dead-letters list\n"

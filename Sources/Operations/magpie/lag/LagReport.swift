@@ -3,6 +3,33 @@ import Kafka
 import Postgres
 import Reminders
 
+/// The background work that is queued in the database.
+struct Pending: Encodable, Sendable {
+  /// People whose alarms are to be rendered again, after a rename.
+  var renders: Int64
+  /// People whose contributions are to be reviewed, after a mute that arrived late.
+  var reviews: Int64
+  /// Posts, and subscriptions that arrived late, whose alarms are to be written.
+  var subscriptions: Int64
+  /// Reminders that are due and have not rung.
+  var reminders: Int64
+  /// People whom workers are erasing, once for each worker.
+  var erasures: Int64
+
+  var total: Int64 { renders + reviews + subscriptions + reminders + erasures }
+
+  /// What is queued, one phrase for each kind of work that there is.
+  var phrases: [String] {
+    [
+      (renders, "people to render again"),
+      (reviews, "reviews after mutes"),
+      (subscriptions, "posts to announce to subscribers"),
+      (reminders, "reminders that are due"),
+      (erasures, "people to erase, once for each worker (magpie erasure report)"),
+    ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+  }
+}
+
 /// The lag of each consumer group, from the offsets stored with the results.
 struct LagReport {
   struct Partition: Encodable {
@@ -41,16 +68,7 @@ struct LagReport {
   var partitions: [Partition]
   /// The log of every partition, also of those that no worker reads; nil if the leader did not answer.
   var logs: [TopicPartition: Watermarks?]
-  /// People whose alarms are to be rendered again, after a rename.
-  var pendingRenders: Int64
-  /// People whose contributions are to be reviewed, after a mute that arrived late.
-  var pendingReviews: Int64
-  /// Posts, and subscriptions that arrived late, whose alarms are to be written.
-  var pendingSubscriptions: Int64
-  /// Reminders that are due and have not rung.
-  var pendingReminders: Int64
-  /// People whom workers are erasing, once for each worker.
-  var pendingErasures: Int64
+  var pending: Pending
   var missingTopics: [String]
   /// Partitions whose lag is unknown because their leaders did not answer, and the first one's error.
   var unanswered: [TopicPartition]
@@ -62,9 +80,8 @@ struct LagReport {
   var total: Int64 { partitions.reduce(0) { $0 + ($1.lag ?? 0) } }
   /// Whether all records are applied and no background work is queued.
   var isApplied: Bool {
-    total == 0 && pendingRenders == 0 && pendingReviews == 0 && pendingSubscriptions == 0
-      && pendingReminders == 0 && pendingErasures == 0 && missingTopics.isEmpty
-      && unanswered.isEmpty && !partitions.contains(where: \.isCutOff)
+    total == 0 && pending.total == 0 && missingTopics.isEmpty && unanswered.isEmpty
+      && !partitions.contains(where: \.isCutOff)
   }
   var records: Int64 { partitions.reduce(0) { $0 + ($1.nextOffset ?? 0) } }
 
@@ -123,11 +140,12 @@ struct LagReport {
         return partitions(of: group, prefix, offsets, log)
       },
       logs: log.watermarks.mapValues { $0 }.merging(log.unanswered.mapValues { _ in nil }) { $1 },
-      pendingRenders: try rows.first?.int8("renders") ?? 0,
-      pendingReviews: try rows.first?.int8("reviews") ?? 0,
-      pendingSubscriptions: try rows.first?.int8("subscriptions") ?? 0,
-      pendingReminders: reminders,
-      pendingErasures: try rows.first?.int8("erasures") ?? 0,
+      pending: Pending(
+        renders: try rows.first?.int8("renders") ?? 0,
+        reviews: try rows.first?.int8("reviews") ?? 0,
+        subscriptions: try rows.first?.int8("subscriptions") ?? 0,
+        reminders: reminders,
+        erasures: try rows.first?.int8("erasures") ?? 0),
       missingTopics: names.filter { log.topics[$0] == nil },
       unanswered: log.unanswered.keys.sorted(),
       problem: log.unanswered.min { $0.key < $1.key }.map { "\($0.value)" },

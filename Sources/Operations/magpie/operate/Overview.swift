@@ -2,22 +2,6 @@ import Rebuild
 
 /// The contents of the first page.
 struct Overview: Encodable, Sendable {
-  struct Pending: Encodable, Sendable {
-    var renders: Int64
-    var reviews: Int64
-    var subscriptions: Int64
-    var reminders: Int64
-    var erasures: Int64
-
-    init(_ report: LagReport) {
-      renders = report.pendingRenders
-      reviews = report.pendingReviews
-      subscriptions = report.pendingSubscriptions
-      reminders = report.pendingReminders
-      erasures = report.pendingErasures
-    }
-  }
-
   /// The samples that the page does not have yet, oldest first.
   var samples: [Sample]
   /// Whether the page must discard its samples, because this process was restarted.

@@ -129,7 +129,7 @@ final class Watch: Sendable {
         // A page with a higher number got its samples from a previous process.
         samples: state.samples.filter { number > state.number || $0.number > number },
         isNew: number > state.number, interval: Self.interval / .seconds(1),
-        processes: state.processes.map(\.shown), pending: report.map(Overview.Pending.init),
+        processes: state.processes.map(\.shown), pending: report?.pending,
         openDeadLetters: state.tables?.openDeadLetters,
         missingTopics: report?.missingTopics ?? [],
         unanswered: report?.unanswered.map(\.description) ?? [],
