@@ -182,7 +182,7 @@ let package = Package(
     module(
       "WorkerCommands", in: "Workers",
       [
-        "AlarmText", "Alarms", "Devices", "Feeds", "Lanes", "Notifications", "Pushes",
+        "AlarmText", "Alarms", "Devices", "Events", "Feeds", "Lanes", "Notifications", "Pushes",
         "Reminders", "Schedules", "Sending", "Service",
         argumentParser,
       ]),

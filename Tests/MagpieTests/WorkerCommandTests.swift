@@ -38,6 +38,18 @@ struct WorkerCommandTests {
   }
 
   @Test(
+    "a worker does not wait for a named pipe in place of a file of secrets",
+    arguments: [("reminder-worker", "--secret-file"), ("push-worker", "--token-keys-file")])
+  func namedPipe(worker: String, option: String) async throws {
+    let pipe = NSTemporaryDirectory() + "magpie-pipe-\(UUID().uuidString)"
+    try #require(mkfifo(pipe, 0o600) == 0)
+    defer { try? FileManager.default.removeItem(atPath: pipe) }
+    let result = try await Tool(executable: worker)(option, pipe)
+    #expect(result.status == 64)
+    #expect(result.error.contains("cannot be read; is it a regular file"), "\(result.error)")
+  }
+
+  @Test(
     "a worker may open as many files as its hard limit admits, whatever the soft one",
     .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/limits")))
   func descriptors() async throws {

@@ -47,9 +47,10 @@ struct Acceptance: Sendable {
   private static func kindsFiles(_ directory: String) throws -> [CatalogFile] {
     let path = URL(filePath: directory).appending(path: "kinds.json").path
     guard FileManager.default.fileExists(atPath: path) else { return [] }
-    guard let handle = FileHandle(forReadingAtPath: path),
-      let data = try handle.read(upToCount: CatalogFile.byteLimit + 1)
-    else { throw ValidationError("\(path) cannot be read.") }
-    return [CatalogFile(name: path, bytes: Array(data))]
+    switch BoundedFile(path: path, limit: CatalogFile.byteLimit) {
+    case .bytes(let bytes): return [CatalogFile(name: path, bytes: bytes)]
+    case .missing: throw ValidationError("\(path) cannot be read; is it a regular file?")
+    case .failure(let reason): throw ValidationError("\(path) cannot be read: \(reason).")
+    }
   }
 }

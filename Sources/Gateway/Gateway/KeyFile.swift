@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import Logging
 import Synchronization
@@ -67,12 +68,10 @@ final class KeyFile: Sendable {
 }
 
 func contents(ofKeySet path: String) throws(KeySetError) -> Data {
-  guard let handle = FileHandle(forReadingAtPath: path) else {
-    throw KeySetError("\(path) cannot be read")
+  switch BoundedFile(path: path, limit: GatewayLimits.keyFileBytes) {
+  case .bytes(let bytes) where !bytes.isEmpty: return Data(bytes)
+  case .bytes: throw KeySetError("\(path) is empty")
+  case .missing: throw KeySetError("\(path) cannot be read; is it a regular file?")
+  case .failure(let reason): throw KeySetError("\(path) cannot be read: \(reason)")
   }
-  defer { try? handle.close() }
-  guard let data = try? handle.read(upToCount: GatewayLimits.keyFileBytes + 1),
-    data.count <= GatewayLimits.keyFileBytes
-  else { throw KeySetError("\(path) is empty or larger than 1 MiB") }
-  return data
 }

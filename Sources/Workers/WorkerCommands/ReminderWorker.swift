@@ -1,5 +1,5 @@
 public import ArgumentParser
-import Foundation
+import Events
 import Lanes
 import Reminders
 import Schedules
@@ -68,13 +68,16 @@ public struct ReminderWorker: WorkerCommand {
 
 /// The secret of random moments.
 ///
-/// - Throws: `ValidationError` if the file cannot be read or has fewer than 32 bytes.
+/// - Throws: `ValidationError` if the file is no regular file, cannot be read, or has fewer than 32 bytes or
+///   more than 64 KiB.
 public func secret(inFile path: String) throws -> [UInt8] {
-  guard let data = FileManager.default.contents(atPath: path) else {
-    throw ValidationError("--secret-file \(path) cannot be read.")
+  switch BoundedFile(path: path, limit: 64 << 10) {
+  case .bytes(let bytes) where bytes.count >= 32: return bytes
+  case .bytes(let bytes):
+    throw ValidationError("--secret-file \(path) has \(bytes.count) bytes; at least 32 are needed.")
+  case .missing:
+    throw ValidationError("--secret-file \(path) cannot be read; is it a regular file?")
+  case .failure(let reason):
+    throw ValidationError("--secret-file \(path) cannot be read: \(reason).")
   }
-  guard data.count >= 32 else {
-    throw ValidationError("--secret-file \(path) has \(data.count) bytes; at least 32 are needed.")
-  }
-  return Array(data)
 }

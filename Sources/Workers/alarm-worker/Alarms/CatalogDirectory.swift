@@ -1,4 +1,5 @@
 public import AlarmText
+import Events
 import Foundation
 
 extension AlarmTextEngine {
@@ -52,21 +53,12 @@ extension AlarmTextEngine {
 
   private static func file(_ name: String, in directory: String) throws(CatalogError) -> CatalogFile
   {
-    let url = URL(fileURLWithPath: directory).appendingPathComponent(name)
-    do {
-      // Opening a named pipe would block until another process opens it for writing.
-      let resolved = url.resolvingSymlinksInPath()
-      guard try resolved.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else {
-        throw CocoaError(.fileReadUnknown)
-      }
-      let handle = try FileHandle(forReadingFrom: resolved)
-      defer { try? handle.close() }
-      // One byte more than the limit is enough for the size check to fail.
-      let data = try handle.read(upToCount: CatalogFile.byteLimit + 1) ?? Data()
-      return CatalogFile(name: url.path, bytes: [UInt8](data))
-    } catch {
-      throw CatalogError(
-        file: url.path, message: "cannot be read; is it a regular file, and readable?")
+    let path = URL(fileURLWithPath: directory).appendingPathComponent(name).path
+    switch BoundedFile(path: path, limit: CatalogFile.byteLimit) {
+    case .bytes(let bytes): return CatalogFile(name: path, bytes: bytes)
+    case .missing: throw CatalogError(file: path, message: "cannot be read; is it a regular file?")
+    case .failure(let reason):
+      throw CatalogError(file: path, message: "cannot be read: \(reason)")
     }
   }
 }

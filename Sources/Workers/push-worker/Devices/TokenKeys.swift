@@ -1,4 +1,5 @@
 import Crypto
+import Events
 import Foundation
 
 /// The keys that protect tokens at rest, from a file.
@@ -32,13 +33,12 @@ public struct TokenKeys: Sendable, Redacted {
 
   /// Reads the keys of a file of at most 64 KiB.
   ///
-  /// - Throws: ``TokenKeyError`` if it cannot be read, or as ``init(text:)``.
+  /// - Throws: ``TokenKeyError`` if it cannot be read or is longer, or as ``init(text:)``.
   public init(file path: String) throws(TokenKeyError) {
-    guard let file = FileHandle(forReadingAtPath: path),
-      let bytes = try? file.read(upToCount: Self.fileBytesMax + 1)
-    else { throw .unreadableFile }
-    guard bytes.count <= Self.fileBytesMax, let text = String(validating: bytes, as: UTF8.self)
-    else { throw .malformedLine(1) }
+    guard case .bytes(let bytes) = BoundedFile(path: path, limit: Self.fileBytesMax) else {
+      throw .unreadableFile
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw .malformedLine(1) }
     try self.init(text: text)
   }
 
@@ -87,7 +87,8 @@ public enum TokenKeyError: Error, Equatable, CustomStringConvertible {
 
   public var description: String {
     switch self {
-    case .unreadableFile: "the file of token keys cannot be read"
+    case .unreadableFile:
+      "the file of token keys cannot be read; is it a regular file of at most 64 KiB?"
     case .malformedLine(let number):
       "line \(number) of the token keys is not a key of 32 bytes in Base64"
     case .fingerprintKeys(let count): "there are \(count) fingerprint keys; there must be one"

@@ -120,10 +120,10 @@ public struct PushApps: Sendable, Redacted {
   /// - Parameter what: names the file in the error. Not the name in the file of credentials:
   ///   somebody may have written the key itself there.
   private static func contents(of url: URL, _ what: String) throws(PushAppsError) -> [UInt8] {
-    guard let file = FileHandle(forReadingAtPath: url.path),
-      let bytes = try? file.read(upToCount: fileBytesMax + 1), bytes.count <= fileBytesMax
-    else { throw PushAppsError(description: "\(what) cannot be read") }
-    return Array(bytes)
+    guard case .bytes(let bytes) = BoundedFile(path: url.path, limit: fileBytesMax) else {
+      throw PushAppsError(description: "\(what) cannot be read")
+    }
+    return bytes
   }
 }
 

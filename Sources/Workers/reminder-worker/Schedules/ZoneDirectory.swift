@@ -1,3 +1,4 @@
+import Events
 import Synchronization
 
 /// The installed time zones: a directory of TZif files, as the package `tzdata` installs them.

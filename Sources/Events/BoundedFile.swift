@@ -6,8 +6,9 @@
   import Darwin
 #endif
 
-/// The outcome of reading a regular file as a whole.
-enum BoundedFile {
+/// The outcome of reading a regular file, or a link to one, as a whole. Never waits for a named pipe or
+/// reads a device without end.
+package enum BoundedFile {
   case bytes([UInt8])
   /// No file has that name, or it is not a regular file.
   case missing
@@ -15,7 +16,7 @@ enum BoundedFile {
   case failure(String)
 
   /// - Parameter limit: the maximum length in bytes; a longer file is a failure.
-  init(path: String, limit: Int) {
+  package init(path: String, limit: Int) {
     // Nonblocking, because opening a named pipe would block until it has a writer.
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else {
