@@ -50,6 +50,16 @@ struct WorkerCommandTests {
   }
 
   @Test(
+    "a worker refuses a directory without time zones",
+    arguments: ["reminder-worker", "push-worker"])
+  func noZones(worker: String) async throws {
+    let result = try await Tool(executable: worker)("--zoneinfo-dir", "/nonexistent")
+    #expect(result.status == 64)
+    #expect(
+      result.error.contains("there is no time zone data in /nonexistent"), "\(result.error)")
+  }
+
+  @Test(
     "a worker may open as many files as its hard limit admits, whatever the soft one",
     .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/limits")))
   func descriptors() async throws {

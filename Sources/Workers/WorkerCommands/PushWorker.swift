@@ -2,7 +2,6 @@ public import ArgumentParser
 import Devices
 import Lanes
 import Pushes
-import Schedules
 import Sending
 import Service
 
@@ -16,6 +15,7 @@ public struct PushWorker: WorkerCommand {
 
   @OptionGroup var options: WorkerOptions
   @OptionGroup var catalogs: CatalogOptions
+  @OptionGroup var zoneData: ZoneOptions
 
   @Option(
     help: """
@@ -30,13 +30,6 @@ public struct PushWorker: WorkerCommand {
       [env: MAGPIE_PUSH_CONFIG]
       """)
   var pushConfig: String?
-
-  @Option(
-    help: """
-      The directory of the IANA time zones' TZif files (default: /usr/share/zoneinfo). \
-      [env: MAGPIE_ZONEINFO_DIR]
-      """)
-  var zoneinfoDir: String?
 
   @Option(
     parsing: .unconditional,
@@ -66,6 +59,7 @@ public struct PushWorker: WorkerCommand {
 
   public func run() async throws {
     let sentences = try await catalogs.sentences(options)
+    let zones = try await zoneData.zones(options)
     guard let keysFile = try await options.setting("tokenKeysFile", flag: tokenKeysFile) else {
       throw ValidationError(
         "--token-keys-file is missing: give it, or set MAGPIE_TOKEN_KEYS_FILE.")
@@ -83,9 +77,6 @@ public struct PushWorker: WorkerCommand {
     } catch {
       throw ValidationError("--push-config: \(error).")
     }
-    let zones = ZoneDirectory(
-      path: try await options.setting("zoneinfoDir", flag: zoneinfoDir)
-        ?? ZoneDirectory.systemPath)
     let bounds = PushBounds(
       timeToLiveSeconds: Int64(
         try await options.number(

@@ -2,7 +2,6 @@ public import ArgumentParser
 import Events
 import Lanes
 import Reminders
-import Schedules
 import Service
 
 /// The command line of `reminder-worker`.
@@ -15,13 +14,7 @@ public struct ReminderWorker: WorkerCommand {
 
   @OptionGroup var options: WorkerOptions
   @OptionGroup var catalogs: CatalogOptions
-
-  @Option(
-    help: """
-      The directory of the IANA time zones' TZif files (default: /usr/share/zoneinfo). \
-      [env: MAGPIE_ZONEINFO_DIR]
-      """)
-  var zoneinfoDir: String?
+  @OptionGroup var zoneData: ZoneOptions
 
   @Option(
     help: """
@@ -42,14 +35,7 @@ public struct ReminderWorker: WorkerCommand {
 
   public func run() async throws {
     let sentences = try await catalogs.sentences(options)
-    let zones = ZoneDirectory(
-      path: try await options.setting("zoneinfoDir", flag: zoneinfoDir)
-        ?? ZoneDirectory.systemPath)
-    do throws(ZoneError) {
-      _ = try zones.zone("UTC")
-    } catch {
-      throw ValidationError("\(error)")
-    }
+    let zones = try await zoneData.zones(options)
     let bound = try await options.number(
       lateBound, "lateBound", "--late-bound", 60...31_536_000, default: 86_400)
     let key = try await options.setting("secretFile", flag: secretFile).map {
