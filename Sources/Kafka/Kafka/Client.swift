@@ -74,7 +74,7 @@ struct Client: @unchecked Sendable {
     prepare(conf)
     let type =
       switch role {
-      case .consumer, .reader: RD_KAFKA_CONSUMER
+      case .consumer: RD_KAFKA_CONSUMER
       case .producer: RD_KAFKA_PRODUCER
       }
     var reason = [CChar](repeating: 0, count: 512)

@@ -26,8 +26,6 @@ public struct ClientConfiguration: Sendable {
 
   enum Role {
     case consumer(group: String)
-    /// Assigns partitions to itself and joins no group.
-    case reader
     case producer
   }
 
@@ -106,14 +104,6 @@ public struct ClientConfiguration: Sendable {
       defaults.merge(Self.defaultsForConsumers) { $1 }
       fixed = Self.fixedForConsumers.merging(
         ["group.id": group, "enable.partition.eof": "true"]
-      ) { $1 }
-      optional = Self.optionalForConsumers
-    case .reader:
-      defaults.merge(Self.defaultsForConsumers) { $1 }
-      // librdkafka assigns nothing without a group id; without a subscription it does not join the
-      // group.
-      fixed = Self.fixedForConsumers.merging(
-        ["group.id": "magpie.reader", "enable.partition.eof": "true"]
       ) { $1 }
       optional = Self.optionalForConsumers
     case .producer:

@@ -27,7 +27,9 @@ public final class TopicReader {
     throws(KafkaError)
   {
     let context = ReaderContext(log: configuration.log)
-    client = try Client(configuration, .reader, context: context) { conf in
+    // librdkafka assigns nothing without a group id; without a subscription it does not join the group.
+    client = try Client(configuration, .consumer(group: "magpie.reader"), context: context) {
+      conf in
       rd_kafka_conf_set_error_cb(conf) { _, code, reason, opaque in
         guard let opaque else { return }
         Unmanaged<ReaderContext>.fromOpaque(opaque).takeUnretainedValue().problem =
