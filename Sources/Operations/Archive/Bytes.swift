@@ -1,4 +1,5 @@
 import Crypto
+import Foundation
 
 /// Bytes that violate the format; callers that know the file convert it to an `ArchiveError`.
 struct Malformed: Error {
@@ -6,18 +7,7 @@ struct Malformed: Error {
   init(_ message: String) { self.message = message }
 }
 
-func sha256(_ bytes: some ContiguousBytesView) -> [UInt8] {
-  var hash = SHA256()
-  bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
-  return Array(hash.finalize())
-}
-
-/// Bytes that can be hashed without copying.
-protocol ContiguousBytesView {
-  func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R
-}
-extension [UInt8]: ContiguousBytesView {}
-extension ArraySlice<UInt8>: ContiguousBytesView {}
+func sha256(_ bytes: some DataProtocol) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
 
 func hex(_ bytes: some Sequence<UInt8>) -> String {
   let digits = Array("0123456789abcdef".utf8)
