@@ -1,8 +1,10 @@
+import Dispatch
 import Events
 import Foundation
 import Kafka
 import Postgres
 import RecordLog
+import Synchronization
 
 extension Rebuild {
   /// Applies the records that the live tables are ahead by, in rounds that repeat while each has
@@ -225,40 +227,29 @@ extension Rebuild {
 
 /// Runs the bodies on threads until all end; then throws the first error.
 ///
-/// - Parameter whileWaiting: called ten times a second on the calling thread.
+/// - Parameter whileWaiting: called ten times a second and at the end, on the calling thread.
 func inParallel(
   _ bodies: [@Sendable () throws -> Void], whileWaiting: () -> Void = {}
 ) throws {
-  let ended = Ended()
+  let firstError = Mutex<(any Error)?>(nil)
+  let ended = DispatchGroup()
   for body in bodies {
+    ended.enter()
     let thread = Thread {
-      ended.note(Result { try body() })
+      do {
+        try body()
+      } catch {
+        firstError.withLock { $0 = $0 ?? error }
+      }
+      ended.leave()
     }
     thread.stackSize = 8 << 20
     thread.start()
   }
-  while ended.results.count < bodies.count {
-    ended.wait(milliseconds: 100)
+  var haveAllEnded = false
+  repeat {
+    haveAllEnded = ended.wait(timeout: .now() + .milliseconds(100)) == .success
     whileWaiting()
-  }
-  for result in ended.results { try result.get() }
-}
-
-/// The results of finished threads. Guarded by the condition's lock.
-private final class Ended: @unchecked Sendable {
-  private let condition = NSCondition()
-  private var list: [Result<Void, any Error>] = []
-
-  var results: [Result<Void, any Error>] { condition.withLock { list } }
-
-  func note(_ result: Result<Void, any Error>) {
-    condition.withLock { list.append(result) }
-    condition.broadcast()
-  }
-
-  func wait(milliseconds: Int) {
-    condition.lock()
-    defer { condition.unlock() }
-    _ = condition.wait(until: Date(timeIntervalSinceNow: Double(milliseconds) / 1000))
-  }
+  } while !haveAllEnded
+  if let error = firstError.withLock({ $0 }) { throw error }
 }
