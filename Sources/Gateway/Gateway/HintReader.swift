@@ -1,5 +1,4 @@
 import Events
-import Foundation
 import Kafka
 import Lanes
 import Logging
@@ -31,8 +30,7 @@ struct HintReader: Sendable {
         logger.warning(
           "hints are lost; streams read their screens once a minute",
           metadata: ["topic": "\(topic.rawValue)", "error": "\(error)"])
-        status.beat()
-        Thread.sleep(forTimeInterval: 1)
+        status.wait(milliseconds: 1000)
       }
     }
   }

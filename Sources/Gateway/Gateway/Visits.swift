@@ -1,5 +1,4 @@
 import Dispatch
-import Foundation
 import Lanes
 import Logging
 import Postgres
@@ -75,7 +74,7 @@ final class Visits: Sendable {
             "next":
               "give --visits-database-url the primary server and a login that may call feed_touch",
           ])
-        pause(status)
+        status.wait(milliseconds: 1000 * GatewayLimits.visitsRetrySeconds)
       }
     }
     connection?.close()
@@ -84,14 +83,6 @@ final class Visits: Sendable {
   /// Forgets all people, so that their next visits are queued again.
   private func forget() {
     state.withLock { ($0.people, $0.waiting) = ([], []) }
-  }
-
-  private func pause(_ status: LaneStatus) {
-    let end = ContinuousClock.now + .seconds(GatewayLimits.visitsRetrySeconds)
-    while !status.isStopping, .now < end {
-      status.beat()
-      Thread.sleep(forTimeInterval: 0.2)
-    }
   }
 
   private func open() throws -> Connection {

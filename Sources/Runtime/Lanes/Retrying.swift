@@ -28,8 +28,8 @@ extension LaneStatus {
     }
   }
 
-  /// Returns early when asked to stop.
-  func wait(milliseconds: Int) {
+  /// Sends heartbeats meanwhile. Returns early when asked to stop.
+  package func wait(milliseconds: Int) {
     let end = ContinuousClock.now + .milliseconds(milliseconds)
     while !isStopping, ContinuousClock.now < end {
       beat()
