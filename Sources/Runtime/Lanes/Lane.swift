@@ -184,8 +184,8 @@ package final class Lane {
     switch disposition {
     case .retry:
       break
-    case .tooMuch:
-      metrics.increment(.retries, [(try? reasonToRetry(error)) ?? ""])
+    case .tooMuch(let reason, _):
+      metrics.increment(.retries, [reason])
       logger.warning("a limit on time or memory was exceeded", metadata: ["error": "\(error)"])
     case .poison, .cut, .fenced, .stop:
       attempt = nil
