@@ -33,8 +33,7 @@ import Testing
       try connection.query("SELECT pg_current_xact_id()")
       let batch = try forgettingErased(
         batch, worker: String(group.split(separator: ".")[1]), on: connection)
-      _ = try connection.pipeline(
-        deadLetterStatements(batch, consumerGroup: group, codeVersion: "1"))
+      _ = try connection.pipeline(deadLetterStatements(batch, consumerGroup: group))
     }
   }
 

@@ -25,8 +25,7 @@ import Testing
       ])
     try connection.transaction {
       try connection.script("SET LOCAL ROLE magpie_alarm")
-      _ = try connection.pipeline(
-        deadLetterStatements(batch, consumerGroup: "g.alarm", codeVersion: "1"))
+      _ = try connection.pipeline(deadLetterStatements(batch, consumerGroup: "g.alarm"))
     }
   }
 

@@ -71,7 +71,7 @@ final class LaneFixture: Sendable {
   {
     LaneSettings(
       handler: handler, kafka: kafka, topicPrefix: prefix,
-      databaseURL: databaseURL ?? self.databaseURL, codeVersion: "test")
+      databaseURL: databaseURL ?? self.databaseURL)
   }
 
   /// Publishes likes of these posts, with ids `0`, `1`, ...; returns the ids.

@@ -38,7 +38,7 @@ import Testing
   private func idleLane() throws -> Lane {
     let settings = LaneSettings(
       handler: LaneFixture.handler, kafka: ClientConfiguration(bootstrap: "localhost:1"),
-      topicPrefix: "test.", databaseURL: "postgresql://localhost:1/none", codeVersion: "test")
+      topicPrefix: "test.", databaseURL: "postgresql://localhost:1/none")
     return Lane(
       settings: settings, status: LaneStatus(), metrics: Metrics(), logger: Logger(label: "lane"))
   }

@@ -72,7 +72,7 @@ import Testing
     let failure = Mutex<String?>(nil)
     group.runOnOwnThread {
       let store = BatchStore(
-        handler: LaneFixture.handler, consumerGroup: settings.consumerGroup, codeVersion: "test",
+        handler: LaneFixture.handler, consumerGroup: settings.consumerGroup,
         open: settings.openConnection
       ) { _, _ in }
       do {

@@ -32,7 +32,7 @@ import Testing
     var handler = Handler(name: "notification", topics: [], apply: { _, _ in Work() })
     handler.versionSequence = "notification_counter"
     let store = BatchStore(
-      handler: handler, consumerGroup: "test", codeVersion: "test",
+      handler: handler, consumerGroup: "test",
       open: { try Connection(cluster.url(), applicationName: "test") }, deliver: { _, _ in })
     defer { store.close() }
     for _ in 0..<4 {

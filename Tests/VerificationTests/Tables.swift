@@ -158,7 +158,7 @@ final class TestWorker: @unchecked Sendable {  // Used by one thread at a time.
             ON CONFLICT ON CONSTRAINT consumer_offsets_pkey
               DO UPDATE SET next_offset = EXCLUDED.next_offset
             """, [.text(group), .text(place.topic), .int4(place.partition), .int8(end)])
-        ] + deadLetterStatements(batch, consumerGroup: group, codeVersion: "test")
+        ] + deadLetterStatements(batch, consumerGroup: group)
       _ = try connection.pipeline(opening)
       let outcome = try handler.applyUnerased(batch.events, topic: topic, on: connection)
         .run(on: connection)

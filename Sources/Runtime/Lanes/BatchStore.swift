@@ -10,7 +10,6 @@ import Postgres
 final class BatchStore {
   private let handler: Handler
   private let fence: Fence
-  private let codeVersion: String
   private let connection: ReconnectingConnection
   private let deliver: ([Event], Connection) throws -> Void
   private var nextPlanning = ContinuousClock.now
@@ -24,13 +23,12 @@ final class BatchStore {
   ///   - open: opens a connection with the handler's privileges.
   ///   - deliver: publishes the handler's events; called inside the transaction, before COMMIT.
   init(
-    handler: Handler, consumerGroup: String, codeVersion: String, status: LaneStatus? = nil,
+    handler: Handler, consumerGroup: String, status: LaneStatus? = nil,
     open: @escaping () throws -> Connection,
     deliver: @escaping ([Event], Connection) throws -> Void
   ) {
     self.handler = handler
     fence = Fence(consumerGroup: consumerGroup)
-    self.codeVersion = codeVersion
     connection = ReconnectingConnection(handler, status: status, open: open)
     self.deliver = deliver
   }
@@ -112,15 +110,14 @@ final class BatchStore {
         statements = []
         batch = try forgettingErased(batch, worker: handler.name, on: connection)
       }
-      statements += deadLetterStatements(
-        batch, consumerGroup: fence.consumerGroup, codeVersion: codeVersion)
+      statements += deadLetterStatements(batch, consumerGroup: fence.consumerGroup)
       // It may hold dead letters of its first attempt, some of them discarded just now.
       if isReadAgain {
         var same = batch
         same.items.removeAll { former.ofOtherRecords.contains($0.record.offsetInTopic) }
         statements.append(
           redrivenStatement(
-            same, consumerGroup: fence.consumerGroup, codeVersion: codeVersion,
+            same, consumerGroup: fence.consumerGroup,
             resolvedBy: owned == nil ? "a replay" : "its worker, which read it again"))
       }
       let outcome = try handler.applyUnerased(

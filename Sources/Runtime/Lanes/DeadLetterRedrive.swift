@@ -41,19 +41,19 @@ public final class DeadLetterRedrive {
   private let consumerGroup: String
   private let topics: [String: Topic]
   private let resolvedBy: String
-  private let resolution: String
+  private let resolution: String?
   private let connection: ReconnectingConnection
   private let deliver: ([Event]) throws -> Void
 
   /// - Parameters:
   ///   - topicPrefix: the prefix of the names of topics and of the consumer group.
   ///   - resolvedBy: the operator, for the history of the dead letters.
-  ///   - resolution: what the operator says about it, for the same.
+  ///   - resolution: what the operator says about it, for the same; nil if nothing.
   ///   - open: opens a connection with the handler's privileges.
   ///   - deliver: publishes the handler's events and returns after they are acknowledged; called before
   ///     COMMIT.
   public init(
-    handler: Handler, topicPrefix: String, resolvedBy: String, resolution: String = "applied",
+    handler: Handler, topicPrefix: String, resolvedBy: String, resolution: String? = nil,
     open: @escaping () throws -> Connection,
     deliver: @escaping ([Event]) throws -> Void
   ) {
@@ -187,12 +187,10 @@ public final class DeadLetterRedrive {
     }
     // Its dead letters are locked, so the transaction has an id when it asks who is erased.
     let left = try forgettingErased(batch, worker: handler.name, on: connection)
-    var statements = deadLetterStatements(
-      left, consumerGroup: consumerGroup, codeVersion: codeVersion)
+    var statements = deadLetterStatements(left, consumerGroup: consumerGroup)
     statements.append(
       redrivenStatement(
-        batch, consumerGroup: consumerGroup, codeVersion: codeVersion, resolvedBy: resolvedBy,
-        resolution: resolution))
+        batch, consumerGroup: consumerGroup, resolvedBy: resolvedBy, resolution: resolution))
     let outcome = try handler.applyUnerased(
       batch.events, topic: batch.topic, after: statements, on: connection
     ).run(on: connection)

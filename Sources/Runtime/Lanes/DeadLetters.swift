@@ -8,9 +8,7 @@ import Postgres
 /// An existing row is from before an offset reset: the attempts are added, and the dead letter is open
 /// again, unless the same record was discarded. The value of a secret topic's record is not stored, so its dead letter can only be discarded. One of
 /// which erasures leave nothing is discarded at once.
-func deadLetterStatements(_ batch: Batch, consumerGroup: String, codeVersion: String)
-  -> [Statement]
-{
+func deadLetterStatements(_ batch: Batch, consumerGroup: String) -> [Statement] {
   batch.items.flatMap { item -> [Statement] in
     guard case .poison(let reason) = item.content else { return [] }
     let record = item.record
@@ -203,10 +201,9 @@ func setAsideStatement(_ places: Set<OffsetInTopic>, of topic: String, consumerG
 
 /// Marks dead letters whose records the batch applies as redriven.
 ///
-/// - Parameter resolution: why, for the history.
+/// - Parameter resolution: why, for the history; nil because they are applied.
 func redrivenStatement(
-  _ batch: Batch, consumerGroup: String, codeVersion: String, resolvedBy: String,
-  resolution: String = "applied"
+  _ batch: Batch, consumerGroup: String, resolvedBy: String, resolution: String? = nil
 ) -> Statement {
   let applied = batch.items.filter { !$0.isPoison }.map(\.record)
   return Statement(
@@ -220,7 +217,7 @@ func redrivenStatement(
     [
       .text(consumerGroup), .text(applied.first?.topic ?? ""),
       .int4Array(applied.map(\.partition)), .int8Array(applied.map(\.offset)),
-      .text(codeVersion), .text(resolvedBy), .text(resolution),
+      .text(codeVersion), .text(resolvedBy), .text(resolution ?? "applied"),
     ])
 }
 

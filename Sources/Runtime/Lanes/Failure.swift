@@ -21,11 +21,9 @@ package enum Disposition: Equatable, Sendable {
   case stop(WorkerStopped)
 }
 
-extension String {
-  /// Whether a retry for this reason makes the lane not ready. A serialization failure or a lock says
-  /// nothing about the next batch.
-  var meansUnready: Bool { self != "serialization" && self != "lock" }
-}
+/// Whether a retry for this reason makes the lane not ready. A serialization failure or a lock says
+/// nothing about the next batch.
+func makesUnready(_ reason: String) -> Bool { reason != "serialization" && reason != "lock" }
 
 /// SQLSTATE of `fence_advance` in migration 0001.
 let fencedSQLState = "MG001"

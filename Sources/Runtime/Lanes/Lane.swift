@@ -54,7 +54,7 @@ package final class Lane {
     self.producer = producer
     store = BatchStore(
       handler: settings.handler, consumerGroup: settings.consumerGroup,
-      codeVersion: settings.codeVersion, status: status, open: settings.openConnection
+      status: status, open: settings.openConnection
     ) { events, _ in try producer.send(events) }
     var plan = LaneMachine.Plan(topics: topics, breaker: settings.circuitBreaker) {
       decode($0, topic: $1, now: EventTime.now)

@@ -349,7 +349,7 @@ package struct LaneMachine: Sendable {
 
   /// Marks Kafka or the database as unavailable, according to the reason for a retry.
   mutating func note(_ reason: String) {
-    guard reason.meansUnready else { return }
+    guard makesUnready(reason) else { return }
     if reason == "kafka" { isKafkaThere = false } else { isDatabaseThere = false }
   }
 }

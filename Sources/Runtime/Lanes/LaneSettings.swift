@@ -28,21 +28,17 @@ public struct LaneSettings: Sendable {
   /// Whether statements are prepared once per connection. Must be off for poolers without
   /// protocol-level prepared statements (pgbouncer before 1.21).
   public var preparesStatements = true
-  /// Stored with each dead letter.
-  public var codeVersion: String
 
   /// The Kafka consumer group, also the key of the stored offsets.
   public var consumerGroup: String { topicPrefix + handler.name }
 
   public init(
-    handler: Handler, kafka: ClientConfiguration, topicPrefix: String, databaseURL: String,
-    codeVersion: String
+    handler: Handler, kafka: ClientConfiguration, topicPrefix: String, databaseURL: String
   ) {
     self.handler = handler
     self.kafka = kafka
     self.topicPrefix = topicPrefix
     self.databaseURL = databaseURL
-    self.codeVersion = codeVersion
   }
 }
 

@@ -58,8 +58,7 @@ public final class RecordApplier {
     topics = Dictionary(
       uniqueKeysWithValues: handler.topics.map { ($0.name(prefix: topicPrefix), $0) })
     store = BatchStore(
-      handler: handler, consumerGroup: consumerGroup, codeVersion: codeVersion, open: open,
-      deliver: deliver)
+      handler: handler, consumerGroup: consumerGroup, open: open, deliver: deliver)
   }
 
   public func close() { store.close() }

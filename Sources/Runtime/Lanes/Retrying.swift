@@ -20,7 +20,7 @@ extension LaneStatus {
       } catch {
         let reason = try reason(error)
         metrics.increment(.retries, [reason])
-        if reason.meansUnready { isReady = false }
+        if makesUnready(reason) { isReady = false }
         logger.warning("trying again", metadata: ["error": "\(error)"])
         wait(milliseconds: backoff.nextDelayMilliseconds())
         if isStopping { throw Stopping() }

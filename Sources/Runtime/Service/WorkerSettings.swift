@@ -19,7 +19,7 @@ extension WorkerOptions {
     let source = try await self.process.settingSource()
     var lane = LaneSettings(
       handler: handler, kafka: process.kafka, topicPrefix: process.topicPrefix,
-      databaseURL: try await self.process.databaseURL(database), codeVersion: codeVersion)
+      databaseURL: try await self.process.databaseURL(database))
     lane.batchRecordsMax = try source.int(batchRecords, "batchRecords", default: 5000, 1...20_000)
     lane.preparesStatements = try source.choice(
       preparedStatements, "preparedStatements", default: true
