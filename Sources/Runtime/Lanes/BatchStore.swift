@@ -124,13 +124,7 @@ final class BatchStore {
         batch.events, topic: batch.topic, after: statements, on: connection
       ).run(on: connection)
       if !outcome.events.isEmpty { try deliver(outcome.events, connection) }
-      do {
-        // Also throws if the server responds with ROLLBACK because the transaction had failed.
-        try connection.query("COMMIT")
-      } catch let error as PostgresError where error.isConnectionLost {
-        // An error response, on the other hand, says that the transaction was not committed.
-        throw CommitUnanswered(cause: error, counts: outcome.counts)
-      }
+      try connection.commit(counts: outcome.counts)
       outcome.afterCommit?()
       return outcome.counts
     }
@@ -219,4 +213,40 @@ struct CommitUnanswered: Error {
   var cause: PostgresError
   /// The handler's counts, in case it was committed.
   var counts: [String: Int]
+}
+
+extension Connection {
+  /// Commits a transaction.
+  ///
+  /// - Parameter counts: the handler's, for the error.
+  /// - Throws: `CommitUnanswered` if the connection is lost, or `PostgresError`.
+  func commit(counts: [String: Int] = [:]) throws {
+    do {
+      // Also throws if the server responds with ROLLBACK because the transaction had failed.
+      try query("COMMIT")
+    } catch let error as PostgresError where error.isConnectionLost {
+      // An error response, on the other hand, says that the transaction was not committed.
+      throw CommitUnanswered(cause: error, counts: counts)
+    }
+  }
+}
+
+extension Handler {
+  /// Its topics by name.
+  func topics(prefix: String) -> [String: Topic] {
+    Dictionary(uniqueKeysWithValues: topics.map { ($0.name(prefix: prefix), $0) })
+  }
+}
+
+/// The topic of that name.
+///
+/// - Parameter reader: who reads the topics, for the error.
+/// - Throws: `WorkerStopped` if there is none.
+func topic(_ name: String, in topics: [String: Topic], of reader: String) throws -> Topic {
+  guard let topic = topics[name] else {
+    throw WorkerStopped(
+      reason: "\(name) is not a topic of \(reader)",
+      nextStep: "Its topics are \(topics.keys.sorted().joined(separator: ", ")).")
+  }
+  return topic
 }

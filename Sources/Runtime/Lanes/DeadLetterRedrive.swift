@@ -59,8 +59,7 @@ public final class DeadLetterRedrive {
   ) {
     self.handler = handler
     consumerGroup = topicPrefix + handler.name
-    topics = Dictionary(
-      uniqueKeysWithValues: handler.topics.map { ($0.name(prefix: topicPrefix), $0) })
+    topics = handler.topics(prefix: topicPrefix)
     self.resolvedBy = resolvedBy
     self.resolution = resolution
     connection = ReconnectingConnection(handler, open: open)
@@ -86,11 +85,8 @@ public final class DeadLetterRedrive {
     step.next?.topic = last.record.topic
     step.next?.partition = last.record.partition
     step.next?.offset = last.record.offset
-    guard let topic = topics[topicName(ofLetter: last.record.topic)] else {
-      throw WorkerStopped(
-        reason: "\(last.record.topic) is not a topic of \(consumerGroup)",
-        nextStep: "Its topics are \(topics.keys.sorted().joined(separator: ", ")).")
-    }
+    let topic = try topic(
+      topicName(ofLetter: last.record.topic), in: topics, of: consumerGroup)
     let now = EventTime.now
     let versions = Dictionary(
       letters.map { ($0.record.offsetInTopic, $0.version) }, uniquingKeysWith: { first, _ in first }
@@ -195,11 +191,7 @@ public final class DeadLetterRedrive {
       batch.events, topic: batch.topic, after: statements, on: connection
     ).run(on: connection)
     if !outcome.events.isEmpty { try deliver(outcome.events) }
-    do {
-      try connection.query("COMMIT")
-    } catch let error as PostgresError where error.isConnectionLost {
-      throw CommitUnanswered(cause: error, counts: [:])
-    }
+    try connection.commit()
     return batch.items
   }
 

@@ -45,10 +45,7 @@ package final class Lane {
     self.metrics = metrics
     self.logger = logger
     groupWait = GroupWait(patience: settings.groupPatience, limit: settings.groupWaitMax)
-    topics = Dictionary(
-      uniqueKeysWithValues: settings.handler.topics.map {
-        ($0.name(prefix: settings.topicPrefix), $0)
-      })
+    topics = settings.handler.topics(prefix: settings.topicPrefix)
     let producer = EventProducer(
       configuration: settings.kafka, topicPrefix: settings.topicPrefix)
     self.producer = producer

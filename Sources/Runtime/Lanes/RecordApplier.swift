@@ -55,8 +55,7 @@ public final class RecordApplier {
     self.isFenced = isFenced
     machine = BatchMachine(isFenced: isFenced, breaker: breaker)
     hasBreaker = breaker != nil
-    topics = Dictionary(
-      uniqueKeysWithValues: handler.topics.map { ($0.name(prefix: topicPrefix), $0) })
+    topics = handler.topics(prefix: topicPrefix)
     store = BatchStore(
       handler: handler, consumerGroup: consumerGroup, open: open, deliver: deliver)
   }
@@ -137,26 +136,17 @@ public final class RecordApplier {
     var batches: [String: Batch] = [:]
     let now = EventTime.now
     for record in records {
-      let topic = try topic(record.topic)
+      let topic = try topic(record.topic, in: topics, of: handler.name)
       if isFenced, record.offset < owned[record.topicPartition]?.nextOffset ?? 0 { continue }
       batches[record.topic, default: Batch(topic: topic, items: [])].items
         .append(decode(record, topic: topic, now: now))
     }
     guard isFenced else { return batches.sorted { $0.key < $1.key }.map(\.value) }
     for (partition, next) in endOffsets where next > owned[partition]?.nextOffset ?? next {
-      let topic = try topic(partition.topic)
+      let topic = try topic(partition.topic, in: topics, of: handler.name)
       batches[partition.topic, default: Batch(topic: topic, items: [])].endOffsets[partition] = next
     }
     return batches.sorted { $0.key < $1.key }.map(\.value)
-  }
-
-  private func topic(_ name: String) throws -> Topic {
-    guard let topic = topics[name] else {
-      throw WorkerStopped(
-        reason: "\(name) is not a topic of \(handler.name)",
-        nextStep: "Its topics are \(topics.keys.sorted().joined(separator: ", ")).")
-    }
-    return topic
   }
 
   private func apply(_ batch: Batch, _ applied: inout Applied) throws {
