@@ -40,7 +40,8 @@ public func escapedJSONForDisplay(_ line: String) -> String {
   return result
 }
 
-private func isHazardous(_ scalar: Unicode.Scalar) -> Bool {
+/// Whether a character controls a display, or is invisible. Joiners are not.
+package func isHazardous(_ scalar: Unicode.Scalar) -> Bool {
   if scalar.value < 0x7F { return scalar.value < 0x20 }
   if scalar == "\u{200C}" || scalar == "\u{200D}" { return false }
   switch scalar.properties.generalCategory {

@@ -85,7 +85,7 @@ func checkUUID(_ value: String, _ field: String) throws(EventError) {
     && bytes.indices.allSatisfy { index in
       switch index {
       case 8, 13, 18, 23: bytes[index] == UInt8(ascii: "-")
-      default: isHexadecimal(bytes[index])
+      default: hexadecimalDigit(bytes[index]) != nil
       }
     }
   guard isUUID else {
@@ -178,13 +178,4 @@ private func hasControlCharacter(_ bytes: some Collection<UInt8>) -> Bool {
     previous = byte
   }
   return false
-}
-
-private func isHexadecimal(_ byte: UInt8) -> Bool {
-  switch byte {
-  case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-    UInt8(ascii: "A")...UInt8(ascii: "F"):
-    true
-  default: false
-  }
 }

@@ -64,12 +64,12 @@ struct ProtobufReader {
     guard let tag = tag() else { return nil }
     switch tag & 7 {
     case 0: return varint().map { "\(tag >> 3): \($0)" }
-    case 1: return fixed(8).map { "\(tag >> 3): fixed64 \(hex($0))" }
-    case 5: return fixed(4).map { "\(tag >> 3): fixed32 \(hex($0))" }
+    case 1: return fixed(8).map { "\(tag >> 3): fixed64 \(hexadecimalText($0))" }
+    case 5: return fixed(4).map { "\(tag >> 3): fixed32 \(hexadecimalText($0))" }
     case 2:
       guard let length = varint(), let bytes = fixed(length) else { return nil }
       if let text = String(validating: bytes, as: UTF8.self) { return "\(tag >> 3): \"\(text)\"" }
-      return "\(tag >> 3): \(bytes.count) bytes \(hex(bytes.prefix(64)))"
+      return "\(tag >> 3): \(bytes.count) bytes \(hexadecimalText(bytes.prefix(64)))"
     default: return nil
     }
   }
@@ -105,10 +105,5 @@ struct ProtobufReader {
     guard count <= UInt64(rest.count) else { return nil }
     defer { rest = rest.dropFirst(Int(count)) }
     return rest.prefix(Int(count))
-  }
-
-  private func hex(_ bytes: ArraySlice<UInt8>) -> String {
-    let digits = Array("0123456789abcdef")
-    return String(bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
   }
 }

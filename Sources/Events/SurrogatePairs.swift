@@ -60,3 +60,14 @@ package func hexadecimalDigit(_ digit: UInt8) -> UInt32? {
   let letter = digit | 0x20
   return letter >= 0x61 && letter <= 0x66 ? UInt32(letter) - 0x57 : nil
 }
+
+/// The bytes as hexadecimal digits in lower case.
+package func hexadecimalText(_ bytes: some Sequence<UInt8>) -> String {
+  var digits: [UInt8] = []
+  for byte in bytes {
+    for half in [byte >> 4, byte & 15] {
+      digits.append(half < 10 ? UInt8(ascii: "0") + half : UInt8(ascii: "a") - 10 + half)
+    }
+  }
+  return String(decoding: digits, as: UTF8.self)
+}

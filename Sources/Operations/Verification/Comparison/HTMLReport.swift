@@ -1,3 +1,6 @@
+import AlarmText
+import Events
+
 /// A comparison as one self-contained page without scripts or requests. User content is escaped.
 public struct HTMLReport: Sendable {
   /// What the page is about, such as `Rebuilt tables against live tables`.
@@ -158,11 +161,7 @@ func number(_ value: Int) -> String {
 }
 
 /// Escapes our own text.
-func plain(_ text: String) -> String {
-  var result = ""
-  for scalar in text.unicodeScalars { append(scalar, to: &result) }
-  return result
-}
+private func plain(_ text: String) -> String { RenderedAlarm.escapedHTML(text) }
 
 /// Escapes user content: isolated against bidirectional overrides, truncated, and with invisible
 /// characters made visible.
@@ -175,33 +174,13 @@ func written(_ text: String) -> String {
     count += 1
     bytes += scalar.utf8.count
     if count > charactersMax || bytes > bytesMax { return result + "</bdi>…" }
-    if isInvisible(scalar) {
+    if isHazardous(scalar) {
       result += "<span class=\"code\">U+\(String(scalar.value, radix: 16, uppercase: true))</span>"
     } else {
-      append(scalar, to: &result)
+      result += RenderedAlarm.escapedHTML(String(scalar))
     }
   }
   return result + "</bdi>"
-}
-
-private func append(_ scalar: Unicode.Scalar, to result: inout String) {
-  switch scalar {
-  case "&": result += "&amp;"
-  case "<": result += "&lt;"
-  case ">": result += "&gt;"
-  case "\"": result += "&quot;"
-  case "'": result += "&#39;"
-  default: result.unicodeScalars.append(scalar)
-  }
-}
-
-private func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
-  switch scalar.properties.generalCategory {
-  // Emoji and several scripts need joiners.
-  case .format: scalar != "\u{200C}" && scalar != "\u{200D}"
-  case .control, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: true
-  default: false
-  }
 }
 
 private let htmlReportStyle = """

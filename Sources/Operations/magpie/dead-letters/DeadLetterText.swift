@@ -58,7 +58,7 @@ extension DeadLetter {
     guard let bytes else { return "none" }
     if bytes.isEmpty { return "empty" }
     if let text = String(validating: bytes, as: UTF8.self) { return excerpt(text) }
-    return hex(bytes.prefix(64)) + (bytes.count > 64 ? "… (\(bytes.count) bytes)" : "")
+    return hexadecimalText(bytes.prefix(64)) + (bytes.count > 64 ? "… (\(bytes.count) bytes)" : "")
       + "  (not UTF-8)"
   }
 }
@@ -70,7 +70,7 @@ func hexDump(_ bytes: [UInt8], limit: Int) -> String {
     let line = bytes[start..<min(start + 16, bytes.count)]
     let number = String(start, radix: 16)
     text += "  " + String(repeating: "0", count: max(0, 6 - number.utf8.count)) + number + "  "
-    let digits = line.map { hex(CollectionOfOne($0)) }.joined(separator: " ")
+    let digits = line.map { hexadecimalText(CollectionOfOne($0)) }.joined(separator: " ")
     text += digits + String(repeating: " ", count: 49 - digits.utf8.count)
     text += String(
       decoding: line.map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: ".") }, as: UTF8.self)
@@ -78,10 +78,4 @@ func hexDump(_ bytes: [UInt8], limit: Int) -> String {
   }
   if bytes.count > limit { text += "  … \(bytes.count - limit) bytes more; --full shows them\n" }
   return text
-}
-
-private func hex(_ bytes: some Sequence<UInt8>) -> String {
-  let digits = Array("0123456789abcdef".utf8)
-  return String(
-    decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }

@@ -109,7 +109,8 @@ extension RenderedAlarm {
     scalar == " " ? " " : "&#x\(String(scalar.value, radix: 16));"
   }
 
-  static func escapedHTML(_ text: String) -> String {
+  /// Escapes a text for HTML, also within an attribute.
+  package static func escapedHTML(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
       switch scalar {

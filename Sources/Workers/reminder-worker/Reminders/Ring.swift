@@ -70,9 +70,9 @@ struct Ring: Sendable {
       name += "\(part.utf8.count):".utf8
       name += part.utf8
     }
-    let number = withUnsafeBytes(of: UInt32(clamping: revision).bigEndian) { hexadecimal($0) }
+    let number = withUnsafeBytes(of: UInt32(clamping: revision).bigEndian) { hexadecimalText($0) }
     return Event(
-      id: "\(number)-\(hexadecimal(SHA256.hash(data: name).prefix(16)))",
+      id: "\(number)-\(hexadecimalText(SHA256.hash(data: name).prefix(16)))",
       source: "magpie/reminder-worker",
       time: EventTime(microseconds: occurrence.dueAt), payload: payload)
   }
@@ -106,15 +106,4 @@ struct Ring: Sendable {
       title: content.title, memo: content.memo, symbol: content.symbol, link: content.link)
     return item.arguments(dueAt: content.due)
   }
-}
-
-/// The bytes in lowercase hexadecimal.
-private func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-  var digits: [UInt8] = []
-  for byte in bytes {
-    for half in [byte >> 4, byte & 15] {
-      digits.append(half < 10 ? UInt8(ascii: "0") + half : UInt8(ascii: "a") - 10 + half)
-    }
-  }
-  return String(decoding: digits, as: UTF8.self)
 }

@@ -75,15 +75,7 @@ extension APNs {
 
   /// Whether it is hexadecimal, of 8 to 512 digits. Its length varies, so no more is checked.
   static func isToken(_ token: DeviceToken) -> Bool {
-    8...512 ~= token.revealed.utf8.count && token.revealed.utf8.allSatisfy(isHexDigit)
-  }
-
-  private static func isHexDigit(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-      UInt8(ascii: "A")...UInt8(ascii: "F"):
-      true
-    default: false
-    }
+    8...512 ~= token.revealed.utf8.count
+      && token.revealed.utf8.allSatisfy { hexadecimalDigit($0) != nil }
   }
 }
