@@ -105,7 +105,9 @@ extension AlarmEnabled {
 extension AlarmDisabled {
   fileprivate var people: [String] {
     // The subject of alarms about messages is their sender.
-    let isAboutMessages = scope == AlarmScope.subject.rawValue && ["message", "F03"].contains(kind)
+    let message = AlarmType.message
+    let isAboutMessages =
+      scope == AlarmScope.subject.rawValue && [message.rawValue, message.kindCode].contains(kind)
     return [user, actor] + (isAboutMessages ? [subject] : [])
   }
 }

@@ -259,6 +259,13 @@ public enum AlarmType: String, CaseIterable, Sendable {
     }
   }
 
+  /// The code in `AlarmChanged.kind` and in silences, `F00` to `F05`.
+  package var kindCode: String { "F0\(code)" }
+
+  /// The code of an alarm about an author's new post, which follows from a subscription and not from an
+  /// event of its own.
+  package static let newPostCode = 13
+
   /// The type with this code, if any.
   public init?(code: Int) {
     guard let type = Self.allCases.first(where: { $0.code == code }) else { return nil }

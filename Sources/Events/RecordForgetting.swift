@@ -101,7 +101,8 @@ extension Event {
       // The subject of a notification about messages is their sender; the source of one about an author's
       // new post is the post.
       [data.recipient, data.actor, data.secondActor]
-        + (data.type == 3 ? [data.subject] : []) + (data.type == 13 ? [] : [data.source])
+        + (Int(data.type) == AlarmType.message.code ? [data.subject] : [])
+        + (Int(data.type) == AlarmType.newPostCode ? [] : [data.source])
     case .alarmChanged(let data):
       [data.recipient, data.actor, data.secondActor] + data.segments.map(\.actor)
         + data.spans.map(\.actor) + data.linked
@@ -110,12 +111,15 @@ extension Event {
   }
 }
 
+/// The kinds in whose links the people are the actor and the recipient.
+private let kindsOfOwnEvents =
+  AlarmType.allCases.map(\.kindCode) + ["F\(AlarmType.newPostCode)"]
+
 extension AlarmChanged {
   /// What could be the ids of people whom only the deep link names: its template may have the subject, the source or an
   /// argument.
   fileprivate var linked: [String] {
-    // The people in a link of these kinds are the actor and the recipient.
-    guard !["F00", "F01", "F02", "F03", "F04", "F05", "F13"].contains(kind) else { return [] }
+    guard !kindsOfOwnEvents.contains(kind) else { return [] }
     return linkValues(deepLink).filter {
       1...Limits.idBytes ~= $0.utf8.count && !$0.hasSameBytes(as: post)
         && !$0.hasSameBytes(as: comment)
