@@ -2,7 +2,7 @@ import Postgres
 import Schema
 
 /// A quoted SQL identifier.
-func quoted(_ identifier: String) -> String {
+package func quoted(_ identifier: String) -> String {
   "\"" + identifier.replacing("\"", with: "\"\"") + "\""
 }
 

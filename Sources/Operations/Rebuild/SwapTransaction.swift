@@ -120,10 +120,7 @@ struct SwapTransaction {
       guard ContinuousClock.now < deadline else {
         return Obstacle(
           what: "open transactions began before the last records were applied",
-          holders: try readers.map { row in
-            "process \(try row.int(0)) of \(try row.textOrNil(1) ?? "?") "
-              + "(\(try row.textOrNil(2) ?? "")), open for \(try row.textOrNil(3) ?? "?")"
-          })
+          holders: try readers.map { try $0.openTransaction() })
       }
       Thread.sleep(forTimeInterval: 0.005)
     }
@@ -185,10 +182,7 @@ struct SwapTransaction {
         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
       """, [.text(live), .text(other), .textArray(schema.tables + schema.views)])
     return (
-      try rows.map { row in
-        "process \(try row.int(0)) of \(try row.textOrNil(1) ?? "?") "
-          + "(\(try row.textOrNil(2) ?? "")), open for \(try row.textOrNil(3) ?? "?")"
-      },
+      try rows.map { try $0.openTransaction() },
       try !rows.isEmpty && rows.allSatisfy { try $0.text("backend_type") != "client backend" }
     )
   }

@@ -153,3 +153,12 @@ public struct Row: Sendable {
     return value
   }
 }
+
+extension Row {
+  /// Says whose transaction is open. The first columns are the process id, the user, the application's name
+  /// and for how long.
+  package func openTransaction() throws -> String {
+    "process \(try int(0)) of \(try textOrNil(1) ?? "?") (\(try textOrNil(2) ?? "")), "
+      + "open for \(try textOrNil(3) ?? "?")"
+  }
+}

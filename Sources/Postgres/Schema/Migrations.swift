@@ -186,10 +186,7 @@ public enum Migrations {
           WHERE l.pid = a.pid AND l.granted AND n.nspname = current_schema())
       ORDER BY a.xact_start
       """)
-    let holders = try rows.map { row in
-      "process \(try row.int(0)) of \(try row.textOrNil(1) ?? "?") "
-        + "(\(try row.textOrNil(2) ?? "")), open for \(try row.textOrNil(3) ?? "?")"
-    }
+    let holders = try rows.map { try $0.openTransaction() }
     guard !holders.isEmpty else {
       return "nothing of this file was applied. No transaction is open for long now: "
         + "run magpie migrate again"

@@ -1,4 +1,5 @@
 import Postgres
+import Rebuild
 
 /// A table with the columns that can hold a text, as `erasure verify` searches them.
 struct SearchedTable {
@@ -168,9 +169,4 @@ extension SearchedTable.Column {
       }
     }
   }
-}
-
-/// A quoted SQL identifier.
-private func quoted(_ identifier: String) -> String {
-  "\"" + identifier.replacing("\"", with: "\"\"") + "\""
 }
