@@ -16,7 +16,7 @@ struct AlarmPageTests {
         """
         INSERT INTO notifications VALUES (
           $1, $2, $3, $4, NULL, nullif($5, ''), NULL, $11, $12, nullif($6, ''), nullif($7, ''), $8, $9, $9, 1, $10,
-          NULL, $13, $14)
+          NULL, $13, $14::jsonb)
         """,
         [
           .uuid(UUID(uuidString: data.notification)), .text(data.recipient),
@@ -24,7 +24,7 @@ struct AlarmPageTests {
           .text(data.comment), .text(data.headText), .timestamptz(data.raisedAt),
           .int8(data.counter), .int8(data.actorCount), .int8(data.contributionCount),
           .text(data.imageURL),
-          .jsonb(String(decoding: try JSONEncoder().encode(data.arguments), as: UTF8.self)),
+          .text(String(decoding: try JSONEncoder().encode(data.arguments), as: UTF8.self)),
         ])
       try database.admin.query(
         "INSERT INTO notification_recipients (user_id) VALUES ($1) ON CONFLICT DO NOTHING",

@@ -28,12 +28,11 @@ private func same(_ left: String?, _ right: String?) -> Bool {
       let uuid = random.optional { $0.uuid() }
       let double = random.optional { $0.double() }
       let time = random.optional { $0.time() }
-      let json = random.optional { $0.json() }
       let row = try connection.query(
-        "SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10",
+        "SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9",
         [
           .text(text), .int2(int2), .int4(int4), .int8(int8), .bool(bool), .bytea(bytea),
-          .uuid(uuid), .double(double), .timestamptz(time), .jsonb(json),
+          .uuid(uuid), .double(double), .timestamptz(time),
         ]
       ).only
       #expect(same(try row.textOrNil(0), text))
@@ -45,7 +44,6 @@ private func same(_ left: String?, _ right: String?) -> Bool {
       #expect(try row.uuidOrNil(6) == uuid)
       #expect(try row.doubleOrNil(7)?.bitPattern == double?.bitPattern)
       #expect(try row.timestamptzOrNil(8) == time)
-      #expect(same(try row.textOrNil(9), json))
     }
   }
 
@@ -58,18 +56,13 @@ private func same(_ left: String?, _ right: String?) -> Bool {
       let int2 = random.array { $0.int(Int16.self) }
       let int4 = random.array { $0.int(Int32.self) }
       let int8 = random.array { $0.int(Int64.self) }
-      let bool = random.array { Bool.random(using: &$0) }
       let bytea = random.array { $0.bytes() }
-      let uuid = random.array { $0.uuid() }
-      let double = random.array { $0.double() }
-      let time = random.array { $0.time() }
       let json = random.array { $0.json() }
       let row = try connection.query(
-        "SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10::json[]",
+        "SELECT $1, $2, $3, $4, $5, $6, $6::json[]",
         [
           .textArray(text), .int2Array(int2), .int4Array(int4), .int8Array(int8),
-          .boolArray(bool), .byteaArray(bytea), .uuidArray(uuid), .doubleArray(double),
-          .timestamptzArray(time), .jsonbArray(json),
+          .byteaArray(bytea), .jsonbArray(json),
         ]
       ).only
       let texts = try row.textArray(0)
@@ -77,62 +70,46 @@ private func same(_ left: String?, _ right: String?) -> Bool {
       #expect(try row.int8Array(1) == int2.map { $0.map { Int64($0) } })
       #expect(try row.int8Array(2) == int4.map { $0.map { Int64($0) } })
       #expect(try row.int8Array(3) == int8)
-      #expect(try row.boolArray(4) == bool)
-      #expect(try row.byteaArray(5) == bytea)
-      #expect(try row.uuidArray(6) == uuid)
-      #expect(try row.doubleArray(7).map { $0?.bitPattern } == double.map { $0?.bitPattern })
-      #expect(try row.timestamptzArray(8) == time)
-      #expect(try row.textArray(9) == json)
-      #expect(try row.textArray(10) == json)
+      #expect(try row.byteaArray(4) == bytea)
+      #expect(try row.textArray(5) == json)
+      #expect(try row.textArray(6) == json)
+      // These are only sent.
+      let bool = random.array { Bool.random(using: &$0) }
+      let uuid = random.array { $0.uuid() }
+      let time = random.array { $0.time() }
+      let rows = try connection.query(
+        "SELECT * FROM unnest($1, $2, $3)",
+        [.boolArray(bool), .uuidArray(uuid), .timestamptzArray(time)])
+      #expect(try rows.prefix(bool.count).map { try $0.boolOrNil(0) } == bool)
+      #expect(try rows.prefix(uuid.count).map { try $0.uuidOrNil(1) } == uuid)
+      #expect(try rows.prefix(time.count).map { try $0.timestamptzOrNil(2) } == time)
     }
   }
 
   @Test("rows written by binary COPY are read back unchanged")
   func copy() throws {
     let connection = try connect()
-    try connection.script(
-      """
-      CREATE TABLE copied (n int, a text, b smallint, c bigint, d boolean, e bytea, f uuid,
-        g double precision, h timestamptz, i jsonb)
-      """)
+    try connection.script("CREATE TABLE copied (n bigint, a text, e bytea)")
     var random = SeededGenerator()
     // Enough rows for many chunks.
-    let rows = (0..<5_000).map { number in
-      (
-        Int32(number), random.optional { $0.text() }, random.optional { $0.int(Int16.self) },
-        random.optional { $0.int(Int64.self) }, random.optional { $0.bytes() },
-        random.optional { $0.uuid() }, random.optional { $0.time() }, random.optional { $0.json() }
-      )
+    let rows = (0..<10_000 as Range<Int64>).map { number in
+      (number, random.optional { $0.text() }, random.optional { $0.bytes() })
     }
     let stored = try connection.copyIn("COPY copied FROM STDIN (FORMAT binary)") { writer in
-      for (n, text, int2, int8, bytea, uuid, time, json) in rows {
-        try writer.row(columns: 10)
-        try writer.int4(n)
+      for (n, text, bytea) in rows {
+        try writer.row(columns: 3)
+        try writer.int8(n)
         try writer.text(text)
-        try writer.int2(int2)
-        try writer.int8(int8)
-        try writer.bool(n % 2 == 0)
         try writer.bytea(bytea)
-        try writer.uuid(uuid)
-        try writer.double(Double(n) / 3)
-        try writer.timestamptz(time)
-        try writer.jsonb(json)
       }
     }
     #expect(stored == rows.count)
     let read = try connection.query("SELECT * FROM copied ORDER BY n")
     #expect(read.count == rows.count)
-    for (row, (n, text, int2, int8, bytea, uuid, time, json)) in zip(read, rows) {
-      #expect(try row.int("n") == Int(n))
+    for (row, (n, text, bytea)) in zip(read, rows) {
+      #expect(try row.int8("n") == n)
       #expect(same(try row.textOrNil("a"), text))
-      #expect(try row.intOrNil("b") == int2.map { Int($0) })
-      #expect(try row.int8OrNil("c") == int8)
-      #expect(try row.bool("d") == (n % 2 == 0))
       #expect(try row.byteaOrNil("e") == bytea)
-      #expect(try row.uuidOrNil("f") == uuid)
-      #expect(try row.double("g") == Double(n) / 3)
-      #expect(try row.timestamptzOrNil("h") == time)
-      #expect(same(try row.textOrNil("i"), json))
     }
   }
 

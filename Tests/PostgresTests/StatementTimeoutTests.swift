@@ -20,7 +20,7 @@ import Testing
     }
     try connection.script(
       """
-      CREATE TABLE t (x int);
+      CREATE TABLE t (x bigint);
       CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
         'BEGIN PERFORM pg_sleep(60); RETURN NEW; END';
       CREATE TRIGGER slow BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION slow();
@@ -28,7 +28,7 @@ import Testing
     let copy = isTimeout {
       _ = try connection.copyIn("COPY t FROM STDIN (FORMAT binary)") { writer in
         try writer.row(columns: 1)
-        try writer.int4(1)
+        try writer.int8(1)
       }
     }
     #expect([statement, script, pipeline, copy] == [true, true, true, true])

@@ -21,8 +21,7 @@ import Testing
   func nulBytes() throws {
     let connection = try connect()
     for parameter in [
-      .text("a\0b"), .text("\0"), .textArray(["a", nil, "b\0"]), .jsonb("\"\0\""),
-      .jsonbArray(["\0"]),
+      .text("a\0b"), .text("\0"), .textArray(["a", nil, "b\0"]), .jsonbArray(["\0"]),
     ] as [Parameter] {
       let error = #expect(throws: PostgresError.self) {
         try connection.pipeline([
@@ -130,7 +129,7 @@ import Testing
       try connection.copyIn("COPY t FROM STDIN (FORMAT binary)") { writer in
         for number in 0..<200_000 as Range<Int64> {
           try writer.row(columns: 2)
-          if number == 10 { try writer.int4(1) } else { try writer.int8(number) }
+          if number == 10 { try writer.text("1234") } else { try writer.int8(number) }
           try writer.text("y")
         }
       }

@@ -1,11 +1,5 @@
 import CLibPQ
 
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
-
 /// Writes the rows of a binary COPY: `row(columns:)`, then one value per column, in the order and
 /// with exactly the types of the COPY's column list (PostgreSQL does not convert them).
 public struct CopyWriter {
@@ -38,31 +32,11 @@ public struct CopyWriter {
   public mutating func text(_ value: String?) throws {
     try writer.field(value) { try $0.text($1) }
   }
-  /// smallint
-  public mutating func int2(_ value: Int16?) throws { writer.integerField(value) }
-  /// integer
-  public mutating func int4(_ value: Int32?) throws { writer.integerField(value) }
   /// bigint
   public mutating func int8(_ value: Int64?) throws { writer.integerField(value) }
-  /// boolean
-  public mutating func bool(_ value: Bool?) throws { try writer.field(value) { $0.bool($1) } }
-  /// double precision
-  public mutating func double(_ value: Double?) throws {
-    try writer.field(value) { $0.double($1) }
-  }
   /// bytea
   public mutating func bytea(_ value: [UInt8]?) throws {
     try writer.field(value) { $0.bytes.append(contentsOf: $1) }
-  }
-  /// uuid
-  public mutating func uuid(_ value: UUID?) throws { try writer.field(value) { $0.uuid($1) } }
-  /// timestamptz, in microseconds since 1970-01-01 UTC
-  public mutating func timestamptz(_ value: Int64?) throws {
-    try writer.field(value) { try $0.timestamptz($1) }
-  }
-  /// jsonb, as JSON text
-  public mutating func jsonb(_ value: String?) throws {
-    try writer.field(value) { try $0.jsonb($1) }
   }
 
   mutating func finish() throws {

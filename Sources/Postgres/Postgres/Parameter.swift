@@ -28,8 +28,6 @@ public enum Parameter: Sendable, Equatable {
   /// Microseconds since 1970-01-01 UTC; `Int64.max` and `Int64.min` are PostgreSQL's `infinity` and
   /// `-infinity`.
   case timestamptz(Int64?)
-  /// jsonb, as JSON text
-  case jsonb(String?)
 
   /// text[]
   case textArray([String?])
@@ -45,11 +43,9 @@ public enum Parameter: Sendable, Equatable {
   case byteaArray([[UInt8]?])
   /// uuid[]
   case uuidArray([UUID?])
-  /// double precision[]
-  case doubleArray([Double?])
   /// Microseconds since 1970-01-01 UTC, as in `timestamptz`.
   case timestamptzArray([Int64?])
-  /// jsonb[]
+  /// jsonb[], as JSON texts
   case jsonbArray([String?])
 
   /// The maximum size of an encoded parameter: 256 MiB. PostgreSQL's own limit is 1 GiB, which few

@@ -59,7 +59,6 @@ extension Parameter {
     case .uuid: TypeOID.uuid
     case .double: TypeOID.float8
     case .timestamptz: TypeOID.timestamptz
-    case .jsonb: TypeOID.jsonb
     case .textArray: TypeOID.textArray
     case .int2Array: TypeOID.int2Array
     case .int4Array: TypeOID.int4Array
@@ -67,7 +66,6 @@ extension Parameter {
     case .boolArray: TypeOID.boolArray
     case .byteaArray: TypeOID.byteaArray
     case .uuidArray: TypeOID.uuidArray
-    case .doubleArray: TypeOID.float8Array
     case .timestamptzArray: TypeOID.timestamptzArray
     case .jsonbArray: TypeOID.jsonbArray
     }
@@ -85,7 +83,6 @@ extension Parameter {
     case .uuid(let value?): writer.uuid(value)
     case .double(let value?): writer.double(value)
     case .timestamptz(let value?): try writer.timestamptz(value)
-    case .jsonb(let value?): try writer.jsonb(value)
     case .textArray(let all): try writer.array(all, type: TypeOID.text) { try $0.text($1) }
     case .int2Array(let all): try writer.array(all, type: TypeOID.int2) { $0.integer($1) }
     case .int4Array(let all): try writer.array(all, type: TypeOID.int4) { $0.integer($1) }
@@ -94,7 +91,6 @@ extension Parameter {
     case .byteaArray(let all):
       try writer.array(all, type: TypeOID.bytea) { $0.bytes.append(contentsOf: $1) }
     case .uuidArray(let all): try writer.array(all, type: TypeOID.uuid) { $0.uuid($1) }
-    case .doubleArray(let all): try writer.array(all, type: TypeOID.float8) { $0.double($1) }
     case .timestamptzArray(let all):
       try writer.array(all, type: TypeOID.timestamptz) { try $0.timestamptz($1) }
     case .jsonbArray(let all): try writer.array(all, type: TypeOID.jsonb) { try $0.jsonb($1) }
