@@ -273,7 +273,7 @@ let package = Package(
       name: "TestSupport",
       dependencies: ["EmbeddedStack", "Events", "Kafka", "Postgres", "Schema"],
       path: "Tests/TestSupport", swiftSettings: strict),
-    tests("EventsTests", ["Events", "Records", yams]),
+    tests("EventsTests", ["Events", "Records", "Workload", yams]),
     tests("KafkaTests", ["Kafka", "TestSupport"]),
     tests(
       "ArchiveTests", ["Archive", "EmbeddedStack", "Kafka", "RecordLog", "TestSupport", crypto]),

@@ -1,6 +1,7 @@
 import Events
 import Foundation
 import Testing
+import Workload
 
 @Suite struct EventTimeTests {
   @Test(
@@ -54,7 +55,7 @@ import Testing
 
   @Test("formatted times round-trip and agree with Foundation's calendar")
   func roundTrip() throws {
-    var random = Seeded(4)
+    var random = SplitMix64(seed: 4)
     let formatter = ISO8601DateFormatter()
     for _ in 0..<8_000 {
       let microseconds = Int64.random(

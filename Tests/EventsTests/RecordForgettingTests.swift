@@ -1,5 +1,6 @@
 import Records
 import Testing
+import Workload
 
 @testable import Events
 
@@ -242,7 +243,7 @@ import Testing
   }
 
   @Test func `random bytes are read without a trap`() {
-    var random = Seeded(7)
+    var random = SplitMix64(seed: 7)
     for _ in 0..<1_200 {
       let bytes = (0..<Int.random(in: 0...80, using: &random)).map { _ in
         Bool.random(using: &random)

@@ -1,27 +1,13 @@
 import Events
-
-/// SplitMix64: the same numbers for the same seed on every machine.
-struct Seeded: RandomNumberGenerator {
-  var state: UInt64
-
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}
+import Workload
 
 let now = EventTime(microseconds: 1_790_000_000_000_000)
 
 /// Random valid events, including hostile text.
 struct Samples {
-  var random: Seeded
+  var random: SplitMix64
 
-  init(seed: UInt64) { random = Seeded(seed) }
+  init(seed: UInt64) { random = SplitMix64(seed: seed) }
 
   private static let pieces = [
     "a", "Z", "0", " ", "-", "é", "e\u{301}", "까치", "\u{1112}\u{1161}\u{11AB}", "สวัสดี", "مرحبا",

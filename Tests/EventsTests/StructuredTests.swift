@@ -1,5 +1,6 @@
 import Events
 import Testing
+import Workload
 
 @Suite struct StructuredTests {
   static let line =
@@ -144,7 +145,7 @@ import Testing
     }
   }
 
-  private func mutate(_ bytes: inout [UInt8]?, _ random: inout Seeded) {
+  private func mutate(_ bytes: inout [UInt8]?, _ random: inout SplitMix64) {
     var changed = bytes ?? []
     for _ in 0..<Int.random(in: 0...4, using: &random) {
       let byte = UInt8.random(in: 0...255, using: &random)

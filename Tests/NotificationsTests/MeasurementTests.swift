@@ -6,62 +6,12 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Measurements on a million likes, to be read by people: `MAGPIE_MEASURE=1 swift test --filter
-/// MeasurementTests`. `MAGPIE_MEASURE=explain` prints the plans too.
+/// Measurements of much background work, to be read by people: `MAGPIE_MEASURE=1 swift test --filter
+/// NotificationsTests.MeasurementTests`.
 @Suite(
   "Measurements", .serialized,
   .enabled(if: ProcessInfo.processInfo.environment["MAGPIE_MEASURE"] != nil))
 struct MeasurementTests {
-  private let explains = ProcessInfo.processInfo.environment["MAGPIE_MEASURE"] == "explain"
-
-  @Test("events per second by topic, in batches of 2,000")
-  func rates() throws {
-    let world = try World()
-    try fill(world)
-    var random = SeededGenerator(seed: 1)
-    func user() -> String { "user-\(Int.random(in: 0..<100_000, using: &random))-0123456789abcdef" }
-    func spread() -> Int { Int.random(in: 0..<50_000, using: &random) }
-    func at() -> Double { Double.random(in: 0..<1440, using: &random) }
-    let postOf = { (n: Int) in ("post-\(n)-0123456789abcdef", "user-\(n)-0123456789abcdef") }
-    try measure("likes, spread", world) {
-      let (post, owner) = postOf(spread())
-      return like(user(), post, of: owner, at: at())
-    }
-    try measure("raised alarms of a grouped kind, spread", world) {
-      let (post, owner) = postOf(spread())
-      let actor = user()
-      return raised("comment-like", to: owner, post, actor, by: actor, at: at())
-    }
-    try measure("likes, one viral post", world) {
-      let (post, owner) = postOf(7)
-      return like(
-        "\(user())-\(UInt32.random(in: 0...UInt32.max, using: &random))", post, of: owner,
-        at: at())
-    }
-    try measure("unlikes of it", world) {
-      let (post, owner) = postOf(7)
-      return unlike(user(), post, of: owner, at: at())
-    }
-    try measure("comments, 1 mention", world) {
-      let (post, owner) = postOf(spread())
-      return comment(
-        UUID().uuidString, by: user(), on: post, of: owner, "Nice one, I say", mentions: [user()],
-        at: at())
-    }
-    try measure("follows", world) { follow(user(), user(), at: at()) }
-    try measure("messages", world) {
-      message(UUID().uuidString, user(), to: user(), "Hello there", at: at())
-    }
-    try measure("posts, 1 mention", world) {
-      post(UUID().uuidString, by: user(), "A title", mentions: [user()], at: at())
-    }
-    try measure("read all", world) { readAll(user(), at: at()) }
-    try measure("delete all", world) { deleteAll(user(), at: at()) }
-    try measure("mute", world) { mute(user(), .like, at: at()) }
-    try measure("mute a person", world) { mutePerson(user(), user(), at: at()) }
-    try measure("block", world) { block(user(), user(), at: at()) }
-  }
-
   /// Likes of one person's posts. Then a muting from before all of them and its end, the muting and the
   /// block of somebody without a like, and the block of a fan with a like of each post and its end.
   @Test(
@@ -227,62 +177,6 @@ struct MeasurementTests {
     #expect(
       try world.connection.query("SELECT FROM likes WHERE actor = 'star' OR post_owner = 'star'")
         .isEmpty)
-  }
-
-  /// A million likes of 50,000 posts, 100,000 of them of a single post.
-  private func fill(_ world: World) throws {
-    let connection = try Connection(world.url, applicationName: "test")
-    try connection.script(
-      """
-      CREATE TEMP TABLE l AS
-        SELECT n, 'user-' || n % 100000 || '-0123456789abcdef' AS actor,
-          CASE WHEN n < 100000 THEN 7 ELSE (n / 20) END AS post,
-          '2026-03-01T00:00:00Z'::timestamptz + n % 86400000 * interval '1 ms' AS at
-        FROM generate_series(0, 999999) n;
-      INSERT INTO likes
-        SELECT 'post-' || post || '-0123456789abcdef', actor, 'user-' || post || '-0123456789abcdef',
-          true, at, at, n::text FROM l;
-      INSERT INTO notification_recipients (user_id)
-        SELECT DISTINCT 'user-' || post || '-0123456789abcdef' FROM l;
-      INSERT INTO notification_actors
-        SELECT 'user-' || post || '-0123456789abcdef', 0, 'post-' || post || '-0123456789abcdef',
-          actor, actor, true, false, at, md5('n' || post)::uuid,
-          'post-' || post || '-0123456789abcdef', NULL, '', at, n::text FROM l;
-      ANALYZE likes, post_counts, notification_recipients, notification_actors;
-      """)
-  }
-
-  private func measure(_ name: String, _ world: World, batches: Int = 10, _ next: () -> Event)
-    throws
-  {
-    let all = (0..<batches).map { _ in (0..<2000).map { _ in next() } }
-    if explains {
-      let work = try testHandler.apply(all[0][0].topic, all[0])
-      _ = try? world.connection.transaction {
-        for statement in work.statements {
-          let plan = try world.connection.query(
-            "EXPLAIN (ANALYZE, BUFFERS) " + statement.sql, statement.parameters)
-          print("--- \(name)\n\(statement.sql.prefix(90))")
-          for row in plan { print(try row.text(0)) }
-        }
-        throw CancellationError()
-      }
-    }
-    var times: [Duration] = []
-    var published = 0
-    for batch in all {
-      let clock = ContinuousClock()
-      let start = clock.now
-      published += try testHandler.applyDirectly(
-        batch, topic: batch[0].topic, on: world.connection
-      ).events.count
-      times.append(clock.now - start)
-    }
-    let total = times.reduce(.zero, +)
-    let seconds = Double(total.components.attoseconds) / 1e18 + Double(total.components.seconds)
-    print(
-      "\(name): \(Int(Double(batches * 2000) / seconds)) events/s, \(published) snapshots,"
-        + " batch min \(times.min() ?? .zero) max \(times.max() ?? .zero)")
   }
 }
 
