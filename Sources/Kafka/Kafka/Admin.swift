@@ -161,7 +161,7 @@ public final class Admin: Sendable {
     let context = AdminContext(log: configuration.log)
     let member = try Client(configuration, .consumer(group: group), context: context)
     defer { member.destroy(context: context, withinMilliseconds: 2_000) }
-    return try withPartitionList(partitions.map { (key: $0, value: Int64(-1001)) }) {
+    return try withPartitionList(of: partitions) {
       list throws(KafkaError) in
       let code = rd_kafka_committed(member.pointer, list, Int32(clamping: timeoutMilliseconds))
       guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {

@@ -148,6 +148,15 @@ func withPartitionList<T, E: Error>(
   return try body(list)
 }
 
+/// As above, with partitions that have no offsets.
+func withPartitionList<T, E: Error>(
+  of partitions: some Sequence<TopicPartition>,
+  _ body: (UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) throws(E) -> T
+) throws(E) -> T {
+  try withPartitionList(
+    partitions.map { (key: $0, value: Int64(RD_KAFKA_OFFSET_INVALID)) }, body)
+}
+
 extension UnsafeMutablePointer<rd_kafka_topic_partition_list_t> {
   /// A copy of the list's elements.
   var elements: [rd_kafka_topic_partition_t] {

@@ -336,7 +336,7 @@ public final class Consumer {
   /// broker with 4 partitions).
   private func subscribe() throws {
     let code = withPartitionList(
-      topics.map { (key: TopicPartition(topic: $0, partition: -1), value: Int64(-1001)) }
+      of: topics.map { TopicPartition(topic: $0, partition: -1) }
     ) { rd_kafka_subscribe(client.pointer, $0) }
     guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
       throw ConsumerError.other(client.error(code, "subscribing to \(topics)"))

@@ -99,11 +99,9 @@ public final class TopicReader {
 
   /// Stops fetching these partitions; later polls return none of their records.
   public func stopReading(_ partitions: some Sequence<Int32>) throws(KafkaError) {
-    let offsets = partitions.map {
-      (key: TopicPartition(topic: topic, partition: $0), value: Int64(-1001))
-    }
-    guard !isClosed, !offsets.isEmpty else { return }
-    let error = withPartitionList(offsets) { rd_kafka_incremental_unassign(client.pointer, $0) }
+    let places = partitions.map { TopicPartition(topic: topic, partition: $0) }
+    guard !isClosed, !places.isEmpty else { return }
+    let error = withPartitionList(of: places) { rd_kafka_incremental_unassign(client.pointer, $0) }
     if let error { throw KafkaError(consuming: error, bootstrap: client.bootstrap) }
   }
 

@@ -55,7 +55,7 @@ public final class EventProducer {
   /// Sends the events and waits for their acknowledgement; throws `KafkaError`.
   public func send(_ events: [Event]) throws {
     let records = try events.map { event in
-      return try OutgoingRecord(
+      try OutgoingRecord(
         topic: event.topic.name(prefix: topicPrefix), wire: EventCodec.encode(event, as: .protobuf))
     }
     let producer = try self.producer ?? Producer(configuration: Self.bounded(configuration))

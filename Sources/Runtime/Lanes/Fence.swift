@@ -152,7 +152,7 @@ struct Fence {
       let partition = TopicPartition(
         topic: try row.text(0), partition: Int32(clamping: try row.int(1)))
       result[partition] = Ownership(
-        nextOffset: Int64(try row.int(2)), epoch: Int64(try row.int(3)))
+        nextOffset: try row.int8(2), epoch: try row.int8(3))
     }
     return result
   }

@@ -34,9 +34,9 @@ func devicesWork(
     default: break
     }
   }
-  let devices = newest(rows) { [BytewiseString($0.user), BytewiseString($0.installation)] }
-  let tokens = newest(rows.filter { $0.sealed != nil }) { $0.sealed?.fingerprint }
-  let people = newest(preferences) { BytewiseString($0.user) }
+  let devices = newest(rows, version: \.version) { DeviceKey($0.user, $0.installation) }
+  let tokens = newest(rows, version: \.version) { $0.sealed?.fingerprint }
+  let people = newest(preferences, version: \.version) { BytewiseString($0.user) }
   let changed = devices.map { DeviceKey($0.user, $0.installation) }
   let fingerprints = tokens.compactMap(\.sealed?.fingerprint)
   outbox.noteChanges(changed, tokens: fingerprints, now: now)
@@ -69,7 +69,7 @@ func devicesWork(
 let devicesMax = 100
 
 /// An installation's state, from one event.
-struct DeviceRow: Versioned {
+struct DeviceRow {
   struct Sealed {
     var device: Device
     var locale: String
@@ -111,7 +111,7 @@ extension DeviceRow {
 }
 
 /// A person's preferences, from one event.
-struct Preferences: Versioned {
+struct Preferences {
   var user: String
   var version: Version
   /// The numbers of the kinds' codes.
@@ -135,7 +135,9 @@ struct Preferences: Versioned {
       silentKinds.append(Int16(kind.code.number))
     }
     if !data.quietFrom.isEmpty {
-      quietHours = (secondsOfDay(data.quietFrom), secondsOfDay(data.quietUntil))
+      quietHours = (
+        Int64(secondsOfDay(data.quietFrom)), Int64(secondsOfDay(data.quietUntil))
+      )
     }
     guard !zone.isEmpty else { return }
     do throws(ZoneError) {
@@ -146,25 +148,4 @@ struct Preferences: Versioned {
       throw EventError(.badValue, "\(error)", field: "zone")
     }
   }
-}
-
-/// The seconds after midnight of `HH:MM`, which has been checked.
-private func secondsOfDay(_ text: String) -> Int64 {
-  let parts = text.split(separator: ":").compactMap { Int64($0) }
-  return parts.count == 2 ? parts[0] * 3600 + parts[1] * 60 : 0
-}
-
-/// A row of a register.
-protocol Versioned {
-  var version: Version { get }
-}
-
-/// The newest row of each key.
-private func newest<Row: Versioned, Key: Hashable>(_ rows: [Row], by key: (Row) -> Key) -> [Row] {
-  var newest: [Key: Row] = [:]
-  for row in rows {
-    if let known = newest[key(row)], known.version >= row.version { continue }
-    newest[key(row)] = row
-  }
-  return Array(newest.values)
 }

@@ -87,12 +87,6 @@ extension Definition {
   }
 }
 
-/// Parses `HH:MM`. The event decoder has already validated the text.
-private func secondsOfDay(_ text: String) -> Int {
-  let parts = text.split(separator: ":").compactMap { Int($0) }
-  return parts.count == 2 ? parts[0] * 3600 + parts[1] * 60 : 0
-}
-
 /// The kind of a reminder's alarm if the event names none.
 private let reminderKind = "reminder"
 /// The kind of a digest's alarm.

@@ -38,6 +38,12 @@ extension LocalTime: CustomStringConvertible {
   }
 }
 
+/// The seconds from midnight to `HH:MM`, whose form has been checked.
+package func secondsOfDay(_ text: String) -> Int {
+  let parts = text.split(separator: ":").compactMap { Int($0) }
+  return parts.count == 2 ? parts[0] * 3600 + parts[1] * 60 : 0
+}
+
 /// Parses one to nine ASCII digits; nil for anything else.
 func number(_ digits: some Collection<UInt8>) -> Int? {
   guard 1...9 ~= digits.count, digits.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
