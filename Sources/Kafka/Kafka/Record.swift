@@ -24,8 +24,10 @@ public struct TopicPartition: Sendable, Hashable, Comparable, CustomStringConver
 public struct Record: Sendable, Equatable {
   public var topic: String
   public var partition: Int32
+  /// The record's place in its partition.
   public var offset: Int64
-  /// The producer's or the broker's time, as the topic is configured; -1 if there is none.
+  /// The producer's or the broker's time, as the topic is configured, in milliseconds since 1970; -1 if
+  /// there is none.
   public var timestampMilliseconds: Int64
   /// Key, value and headers.
   public var wire: WireRecord
@@ -67,7 +69,7 @@ public struct Record: Sendable, Equatable {
     TopicPartition(topic: topic, partition: partition)
   }
 
-  /// The size of key, value and headers.
+  /// The size of key, value and headers in bytes.
   public var byteCount: Int { wire.byteCount }
 
   /// About how many bytes of memory the record takes, which `Consumer.poll` compares with its bound.
@@ -123,6 +125,7 @@ public struct OutgoingRecord: Sendable, Equatable {
 /// The position of an acknowledged record.
 public struct Delivery: Sendable, Hashable {
   public var partition: Int32
+  /// The record's place in its partition.
   public var offset: Int64
 
   public init(partition: Int32, offset: Int64) {
@@ -131,9 +134,11 @@ public struct Delivery: Sendable, Hashable {
   }
 }
 
-/// The bounds of a partition's log: `low` is the log start offset, `high` the end offset.
+/// The bounds of a partition's log.
 public struct Watermarks: Sendable, Hashable {
+  /// The log start offset: that of the first record that is left, if any.
   public var low: Int64
+  /// The end offset: that of the next record.
   public var high: Int64
 
   public init(low: Int64, high: Int64) {

@@ -1,5 +1,6 @@
 /// Why an archive cannot be read or written.
 public struct ArchiveError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The kind of problem.
   public enum Code: Sendable, Equatable {
     /// A file differs from what was written: truncated, altered, missing, or from another archive.
     case damaged

@@ -7,7 +7,9 @@ package import Lanes
 public struct Manifest: Codable, Sendable, Equatable {
   /// A file, identified by its length and SHA-256 (in hex).
   public struct File: Codable, Sendable, Equatable {
+    /// The file's key, relative to the archive.
     public var name: String
+    /// The file's length.
     public var bytes: Int
     public var sha256: String
   }
@@ -33,7 +35,9 @@ public struct Manifest: Codable, Sendable, Equatable {
   public struct Span: Codable, Sendable, Equatable {
     public var topic: String
     public var partition: Int32
+    /// The first offset of the range.
     public var first: Int64
+    /// The offset after its last one.
     public var next: Int64
 
     public var topicPartition: TopicPartition { TopicPartition(topic: topic, partition: partition) }
@@ -45,8 +49,9 @@ public struct Manifest: Codable, Sendable, Equatable {
     public var file: File
     public var spans: [Span]
     public var records: Int
-    /// The minimum and maximum record time, in milliseconds since 1970.
+    /// The minimum record time, in milliseconds since 1970.
     public var minTime: Int64
+    /// The maximum record time, in milliseconds since 1970.
     public var maxTime: Int64
   }
 
@@ -54,8 +59,11 @@ public struct Manifest: Codable, Sendable, Equatable {
   public struct Page: Codable, Sendable, Equatable {
     public var file: File
     public var segments: Int
+    /// The length of the segments' files.
     public var segmentBytes: Int64
+    /// The minimum record time, in milliseconds since 1970.
     public var minTime: Int64
+    /// The maximum record time, in milliseconds since 1970.
     public var maxTime: Int64
   }
 
@@ -93,7 +101,7 @@ public struct Manifest: Codable, Sendable, Equatable {
     pages.reduce(0) { $0 + $1.segmentBytes } + segments.reduce(0) { $0 + Int64($1.file.bytes) }
   }
 
-  /// The minimum and maximum record time; nil if there are no records.
+  /// The minimum and maximum record time, in milliseconds since 1970; nil if there are no records.
   public var times: ClosedRange<Int64>? {
     let least = (pages.map(\.minTime) + segments.map(\.minTime)).min()
     let greatest = (pages.map(\.maxTime) + segments.map(\.maxTime)).max()

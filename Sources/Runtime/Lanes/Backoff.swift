@@ -8,6 +8,7 @@ public struct Backoff: Sendable {
 
   public init() {}
 
+  /// How long to wait now, at random up to the ceiling, which it doubles.
   public mutating func nextDelayMilliseconds() -> Int {
     Int.random(in: 0...nextCeilingMilliseconds())
   }

@@ -66,6 +66,7 @@ public final class DeadLetterRedrive {
     self.deliver = deliver
   }
 
+  /// Closes the connection.
   public func close() { connection.close() }
 
   /// Redrives up to `limit` dead letters of one topic that satisfy `condition`, an SQL expression over

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The worker's metrics, in the Prometheus text exposition format 0.0.4.
 ///
-/// Our own code because no Prometheus library resolves without a network service of its own: counters,
-/// gauges and one kind of histogram. Thread-safe.
+/// Our own code, because counters, gauges and histograms with the same buckets, in one text format, are less
+/// than a dependency. Thread-safe.
 public final class Metrics: Sendable {
   /// A metric's label values, in the order of its label names.
   public typealias Labels = [String]
@@ -79,10 +79,12 @@ public final class Metrics: Sendable {
     }
   }
 
+  /// Adds to a counter, which begins at 0.
   public func increment(_ family: Family, _ labels: Labels = [], by amount: Int = 1) {
     state.withLock { $0.values[family.name, default: [:]][labels, default: 0] += Double(amount) }
   }
 
+  /// Sets a gauge.
   public func set(_ family: Family, _ labels: Labels = [], to value: Double) {
     state.withLock { $0.values[family.name, default: [:]][labels] = value }
   }
@@ -104,11 +106,12 @@ public final class Metrics: Sendable {
     }
   }
 
+  /// Adds one observation to a histogram.
   public func observe(_ family: Family, _ labels: Labels = [], seconds: Double) {
     observe(family, labels, seconds: CollectionOfOne(seconds))
   }
 
-  /// Adds several observations under one lock.
+  /// Adds several observations to a histogram, under one lock.
   public func observe(_ family: Family, _ labels: Labels = [], seconds: some Sequence<Double>) {
     var added = Histogram()
     for seconds in seconds { added.add(seconds) }

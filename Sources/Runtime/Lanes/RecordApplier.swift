@@ -60,6 +60,7 @@ public final class RecordApplier {
       handler: handler, consumerGroup: consumerGroup, open: open, deliver: deliver)
   }
 
+  /// Closes the connection.
   public func close() { store.close() }
 
   /// Claims the partitions, which fences their previous owner.

@@ -42,12 +42,13 @@ public struct ConsumerProcess: Sendable {
   /// Runs `body` on `threads` threads until SIGTERM or SIGINT, until all of them have ended, or until
   /// one throws.
   ///
-  /// - Parameter reload: called on SIGHUP, which never ends the process; its result or error is logged.
-  /// - Parameter service: runs beside the threads and ends first: they stop once it has. If it does not
-  ///   end within the time to drain, it is cancelled. If it throws, having logged its error, all end.
+  /// - Parameters:
+  ///   - threads: how many run `body`.
+  ///   - reload: called on SIGHUP, which never ends the process; its result or error is logged.
+  ///   - service: runs beside the threads and ends first: they stop once it has. If it does not end within
+  ///     the time to drain, it is cancelled. If it throws, having logged its error, all end.
+  ///   - body: returns soon after its status says `isStopping`, and calls `beat` and sets `isReady`.
   /// - Throws: `ExitCode.failure` after an error that has been logged.
-  /// - Parameter body: returns soon after its status says `isStopping`, and calls `beat` and sets
-  ///   `isReady`.
   public func run(
     threads: Int, reload: (@Sendable () throws -> String)? = nil,
     beside service: (any Service)? = nil,

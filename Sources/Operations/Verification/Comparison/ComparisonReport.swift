@@ -80,6 +80,7 @@ public struct ComparisonReport: Sendable {
     tables.append(Table(name: name, group: group))
   }
 
+  /// Adds to the numbers of rows that were expected and found in a table.
   public mutating func count(_ table: String, expected: Int, found: Int) {
     open(table)
     guard let position = positions[table] else { return }
@@ -87,12 +88,14 @@ public struct ComparisonReport: Sendable {
     tables[position].found += found
   }
 
+  /// Counts a row of a table as in flight.
   public mutating func addInFlight(_ table: String) {
     open(table)
     guard let position = positions[table] else { return }
     tables[position].inFlight += 1
   }
 
+  /// Counts a difference for its table and person, and keeps it if the table has few of its kind.
   public mutating func add(_ difference: Difference) {
     open(difference.table)
     guard let position = positions[difference.table] else { return }
