@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 import Foundation
 import Lanes
 import Service
@@ -46,7 +47,7 @@ struct Magpie: ParsableCommand {
     do {
       try checkCommandName(CommandLine.arguments.dropFirst())
       for warning in warningsAboutSettings(ProcessInfo.processInfo.environment) {
-        Console.error.line("magpie: warning: \(escapedForTerminal(warning))")
+        Console.error.line("magpie: warning: \(escapedForDisplay(warning))")
       }
       var command = try parseAsRoot()
       try command.run()

@@ -1,5 +1,6 @@
 import Archive
 import ArgumentParser
+import Events
 import Kafka
 import RecordLog
 
@@ -37,7 +38,7 @@ struct ArchiveAcceptGap: ParsableCommand {
     withExtendedLifetime(lock) {}
     if let gap = writer.manifest.gaps.last {
       Console.output.line(
-        "recorded: \(escapedForTerminal(gap.topic))[\(gap.partition)] has no offsets \(gap.first) up "
+        "recorded: \(escapedForDisplay(gap.topic))[\(gap.partition)] has no offsets \(gap.first) up "
           + "to \(gap.next)")
     }
   }

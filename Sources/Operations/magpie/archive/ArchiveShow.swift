@@ -1,5 +1,6 @@
 import Archive
 import ArgumentParser
+import Events
 
 struct ArchiveShow: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -42,13 +43,13 @@ struct ArchiveShow: ParsableCommand {
     }
     for partition in manifest.partitions {
       Console.output.line(
-        "\(escapedForTerminal(partition.topic))[\(partition.partition)]  offsets "
+        "\(escapedForDisplay(partition.topic))[\(partition.partition)]  offsets "
           + "\(partition.first) up to \(partition.next)  records \(partition.records)")
     }
     for gap in manifest.gaps {
       Console.output.line(
         Style.yellow(
-          "recorded gap: \(escapedForTerminal(gap.topic))[\(gap.partition)] offsets \(gap.first) up "
+          "recorded gap: \(escapedForDisplay(gap.topic))[\(gap.partition)] offsets \(gap.first) up "
             + "to \(gap.next)"))
     }
     if let times = manifest.times {

@@ -1,5 +1,6 @@
 import Archive
 import ArgumentParser
+import Events
 
 struct ArchiveVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -54,17 +55,17 @@ struct ArchiveVerify: ParsableCommand {
     for finding in result.findings {
       let place = finding.offset.map { " at byte \($0)" } ?? ""
       Console.output.line(
-        Style.red(escapedForTerminal(finding.file) + place) + ": "
-          + escapedForTerminal(finding.what))
+        Style.red(escapedForDisplay(finding.file) + place) + ": "
+          + escapedForDisplay(finding.what))
     }
     for gap in result.gaps {
       Console.output.line(
         Style.yellow(
-          "recorded gap: \(escapedForTerminal(gap.topic))[\(gap.partition)] offsets \(gap.first) up "
+          "recorded gap: \(escapedForDisplay(gap.topic))[\(gap.partition)] offsets \(gap.first) up "
             + "to \(gap.next)"))
     }
     for file in result.unlisted {
-      Console.output.line("not part of the archive: \(escapedForTerminal(file))")
+      Console.output.line("not part of the archive: \(escapedForDisplay(file))")
     }
     let verdict =
       result.findings.isEmpty

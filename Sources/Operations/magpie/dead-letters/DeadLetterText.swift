@@ -20,10 +20,10 @@ extension DeadLetter {
   /// - Parameter isFull: whether to show all bytes of the value.
   func text(past: [LetterHistory], prefix: String, isFull: Bool) -> String {
     let anatomy = RecordAnatomy(record.wire)
-    var text = "\(Style.bold(escapedForTerminal(id.description)))  \(state)\n"
+    var text = "\(Style.bold(escapedForDisplay(id.description)))  \(state)\n"
     text +=
-      "reason    \(Style.yellow(escapedForTerminal(reasonCode))): \(excerpt(reason, characters: 1000))\n"
-    text += "attempts  \(attempts), the last by code \(escapedForTerminal(codeVersion))"
+      "reason    \(Style.yellow(escapedForDisplay(reasonCode))): \(excerpt(reason, characters: 1000))\n"
+    text += "attempts  \(attempts), the last by code \(escapedForDisplay(codeVersion))"
     text += " at \(deadLetteredAt.rfc3339)\n"
     if let resolution {
       text += "\(state)  by \(excerpt(resolvedBy ?? "?")) at \(resolvedAt?.rfc3339 ?? "?"): "

@@ -61,7 +61,7 @@ struct DeadLettersExport: ParsableCommand {
         if form == .records {
           try file.write(ExportedRecord.line(letter, event: event))
         } else if let event {
-          try file.write(escapedJSON(event))
+          try file.write(escapedJSONForDisplay(event))
         } else if letter.record.wire.isErased {
           continue
         } else {
@@ -119,6 +119,6 @@ private struct ExportedRecord: Encodable {
       state: letter.state, resolution: letter.resolution)
     let line = jsonLine(exported)
     guard let event else { return line }
-    return line.dropLast() + ",\"event\":" + escapedJSON(event) + "}"
+    return line.dropLast() + ",\"event\":" + escapedJSONForDisplay(event) + "}"
   }
 }

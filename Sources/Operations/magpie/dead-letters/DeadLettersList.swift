@@ -81,7 +81,7 @@ struct DeadLettersList: ParsableCommand {
     for row in rows { Console.output.write(row.text) }
     Console.output.line(
       total == 0 ? noneText : "\(total) \(letters); `magpie dead-letters show ID` shows one")
-    if let next { Console.output.line(Style.dim("more: --after \(escapedForTerminal(next))")) }
+    if let next { Console.output.line(Style.dim("more: --after \(escapedForDisplay(next))")) }
   }
 
   private func count(_ connection: Connection, _ condition: SQLCondition) throws {
@@ -95,7 +95,7 @@ struct DeadLettersList: ParsableCommand {
         printJSON(amount)
         continue
       }
-      let names = by.map { escapedForTerminal(amount.values[$0.rawValue] ?? "") }
+      let names = by.map { escapedForDisplay(amount.values[$0.rawValue] ?? "") }
       Console.output.line(
         "\(amount.count)  \(names.joined(separator: "  "))  "
           + Style.dim("\(amount.oldest) to \(amount.newest)"))

@@ -88,10 +88,10 @@ struct LetterHistory: Encodable, Sendable {
 
   var text: String {
     var text = "  \(time)  \(what)"
-    if let reasonCode { text += "  \(escapedForTerminal(reasonCode)): \(excerpt(reason ?? ""))" }
+    if let reasonCode { text += "  \(escapedForDisplay(reasonCode)): \(excerpt(reason ?? ""))" }
     if let by { text += "  by \(excerpt(by))" }
     if let note, !note.isEmpty { text += ": \(excerpt(note))" }
-    return text + Style.dim("  code \(escapedForTerminal(codeVersion))") + "\n"
+    return text + Style.dim("  code \(escapedForDisplay(codeVersion))") + "\n"
   }
 }
 

@@ -67,7 +67,7 @@ struct ListedLetter: Encodable {
 
   var text: String {
     var text =
-      "\(Style.bold(escapedForTerminal(id)))  \(Style.yellow(escapedForTerminal(reasonCode)))"
+      "\(Style.bold(escapedForDisplay(id)))  \(Style.yellow(escapedForDisplay(reasonCode)))"
     text += "  \(deadLetteredAt.prefix(19))Z  \(state)"
     if attempts > 1 { text += "  \(attempts) attempts" }
     text += "\n    \(excerpt(reason))\n"

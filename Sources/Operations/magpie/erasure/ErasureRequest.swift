@@ -66,7 +66,9 @@ struct ErasureRequest: ParsableCommand {
       try event($0, time)
     }
     if dryRun {
-      for event in events { Console.output.line(escapedJSON(try StructuredEvent.encode(event))) }
+      for event in events {
+        Console.output.line(escapedJSONForDisplay(try StructuredEvent.encode(event)))
+      }
       return
     }
     // Before anything is sent, so that a missing setting does not leave half of the work done.

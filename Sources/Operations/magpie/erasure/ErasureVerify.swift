@@ -171,7 +171,7 @@ struct ErasureVerify: ParsableCommand {
     }
     for finding in findings { Console.output.line(finding.text) }
     for place in total.unread {
-      Console.output.line(Style.red("not read: \(escapedForTerminal(place))"))
+      Console.output.line(Style.red("not read: \(escapedForDisplay(place))"))
     }
     let searched =
       "\(total.tables) tables"

@@ -33,7 +33,7 @@ struct Finding: Encodable {
   var isOfID: Bool { what == "id" }
 
   var text: String {
-    var text = "\(place == .table ? "" : "\(place.rawValue) ")\(escapedForTerminal(name)): "
+    var text = "\(place == .table ? "" : "\(place.rawValue) ")\(escapedForDisplay(name)): "
     text += isOfID ? "the id" : "the name \(excerpt(what))"
     if place != .statistics {
       text += " in \(count) \(place == .table ? "rows" : "records")"

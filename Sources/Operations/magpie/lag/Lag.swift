@@ -127,7 +127,7 @@ struct Lag: ParsableCommand {
       for partition in partitions
       where all || partition.lag != 0 || partition.isCutOff || partition.isPastEnd {
         let next = partition.nextOffset.map(String.init) ?? "none"
-        text += "  \(escapedForTerminal(partition.topic))[\(partition.partition)]  next \(next)"
+        text += "  \(escapedForDisplay(partition.topic))[\(partition.partition)]  next \(next)"
         if let high = partition.highWatermark, let lag = partition.lag {
           text += "  high \(high)  lag \(lag)"
         } else {
@@ -147,7 +147,7 @@ struct Lag: ParsableCommand {
     }
     for topic in report.missingTopics {
       text += Style.red(
-        "\(escapedForTerminal(topic)) does not exist, or the Kafka user may not Describe it; "
+        "\(escapedForDisplay(topic)) does not exist, or the Kafka user may not Describe it; "
           + "run: magpie topics\n")
     }
     return text + "total lag: \(report.total)"

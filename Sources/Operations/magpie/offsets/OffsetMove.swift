@@ -1,3 +1,4 @@
+import Events
 import Kafka
 import Postgres
 
@@ -28,7 +29,7 @@ struct OffsetMove: Encodable {
   }
 
   var text: String {
-    var text = "\(escapedForTerminal(group))  \(escapedForTerminal(topic))/\(partition)"
+    var text = "\(escapedForDisplay(group))  \(escapedForDisplay(topic))/\(partition)"
     text += "  \(from.map(String.init) ?? "none") to \(to)"
     text += "  (log \(lowWatermark) to \(highWatermark))"
     if skipped > 0 { text += Style.red("  skips \(skipped)") }

@@ -87,7 +87,7 @@ struct OffsetsImport: ParsableCommand {
 
   /// Without the numbers of skipped and reapplied records, which have no meaning between two logs.
   private func place(_ move: OffsetMove) -> String {
-    "\(escapedForTerminal(move.group))  \(escapedForTerminal(move.topic))/\(move.partition)"
+    "\(escapedForDisplay(move.group))  \(escapedForDisplay(move.topic))/\(move.partition)"
       + "  continues at \(move.to)  (log \(move.lowWatermark) to \(move.highWatermark))"
   }
 

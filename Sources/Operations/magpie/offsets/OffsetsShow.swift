@@ -82,7 +82,7 @@ struct OffsetsShow: ParsableCommand {
 
   private func show(_ shown: Shown) {
     if json { return printJSON(shown) }
-    var text = "  \(escapedForTerminal(shown.topic))/\(shown.partition)"
+    var text = "  \(escapedForDisplay(shown.topic))/\(shown.partition)"
     text += "  next \(shown.nextOffset.map(String.init) ?? "none")"
     text += "  epoch \(shown.ownerEpoch.map(String.init) ?? "none")"
     text += "  log \(shown.lowWatermark) to \(shown.highWatermark)  lag \(shown.lag)"

@@ -109,7 +109,7 @@ struct PublishLines: ParsableCommand {
     if json { return printJSON(rejection) }
     let name = file == "-" ? "standard input" : file
     Console.error.line(
-      escapedForTerminal("\(name):\(rejection.line): \(rejection.code): \(rejection.message)"))
+      escapedForDisplay("\(name):\(rejection.line): \(rejection.code): \(rejection.message)"))
   }
 
   private func report(_ reasons: [String: Int], of count: Int) {

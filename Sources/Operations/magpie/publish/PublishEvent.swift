@@ -69,7 +69,8 @@ struct PublishEvent<Fields: EventFields>: ParsableCommand {
       // The checks of `publish FILE`, including that of the time against the clock.
       _ = try StructuredEvent.decode(StructuredEvent.encode(made), now: .now)
       try event.dryRun
-        ? Console.output.line(escapedJSON(StructuredEvent.encode(made.redacted))) : send(made)
+        ? Console.output.line(escapedJSONForDisplay(StructuredEvent.encode(made.redacted)))
+        : send(made)
     } catch let error as EventError {
       throw Failure(.found, "rejected: \(error.code.rawValue): \(namingOption(error))")
     }
@@ -115,7 +116,7 @@ struct PublishEvent<Fields: EventFields>: ParsableCommand {
           id: made.id, topic: topic, partition: delivery.partition, offset: delivery.offset))
     } else {
       Console.output.line(
-        escapedForTerminal(
+        escapedForDisplay(
           "acknowledged \(made.id) at \(topic)[\(delivery.partition)], offset \(delivery.offset)"))
     }
   }

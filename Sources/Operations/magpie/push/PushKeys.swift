@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 import Foundation
 
 struct PushKeys: ParsableCommand {
@@ -15,7 +16,7 @@ struct PushKeys: ParsableCommand {
   func run() throws {
     let isNew = try Self.make(file)
     Console.output.line(
-      escapedForTerminal(isNew ? "wrote \(file)" : "\(file) exists; left as it is"))
+      escapedForDisplay(isNew ? "wrote \(file)" : "\(file) exists; left as it is"))
   }
 
   /// - Returns: false if there already is a file.

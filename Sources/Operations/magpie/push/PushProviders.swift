@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 import Foundation
 import LocalProviders
 import Synchronization
@@ -35,7 +36,7 @@ struct PushProviders: ParsableCommand {
           do {
             try server.writeCredentials(to: directory, host: name, port: port)
             Console.output.line(
-              escapedForTerminal(
+              escapedForDisplay(
                 "serving https://\(name):\(port); wrote \(directory.path)/push.json"))
           } catch {
             Console.error.line("magpie: push.json cannot be written: \(error.localizedDescription)")

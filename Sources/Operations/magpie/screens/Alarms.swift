@@ -58,7 +58,7 @@ struct Alarms: ParsableCommand {
             from: LocalTime(microseconds: raised), to: now,
             locale: try row.textOrNil("locale") ?? ""))
       }
-      details.append(escapedForTerminal(try row.textOrNil("deep_link") ?? ""))
+      details.append(escapedForDisplay(try row.textOrNil("deep_link") ?? ""))
       details.append(excerpt(try row.text("image_url")))
       if try row.text("kind") == followCode {
         details.append(try row.bool("actor_is_followed") ? "followed" : "follow back")

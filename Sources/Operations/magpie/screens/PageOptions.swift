@@ -80,7 +80,7 @@ struct Page {
   func print(_ options: PageOptions) {
     Console.output.write(textOrNothing)
     if rows == options.limit, let cursor {
-      Console.output.line(Style.dim("older: --before '\(escapedForTerminal(cursor))'"))
+      Console.output.line(Style.dim("older: --before '\(escapedForDisplay(cursor))'"))
     }
   }
 }
@@ -88,7 +88,7 @@ struct Page {
 /// Prints each row of a page function as one JSON object.
 func printJSONRows(_ connection: Connection, _ call: String, _ parameters: [Parameter]) throws {
   let rows = try connection.query("SELECT to_jsonb(page)::text FROM \(call) AS page", parameters)
-  for row in rows { Console.output.line(escapedJSON(try row.text(0))) }
+  for row in rows { Console.output.line(escapedJSONForDisplay(try row.text(0))) }
 }
 
 /// A time to the minute, in UTC.

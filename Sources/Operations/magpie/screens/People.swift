@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 import Foundation
 import Postgres
 
@@ -124,7 +125,7 @@ private func headline(_ row: Row, of rows: Rows) throws -> String {
   let name = try displayName(
     row.text(names.contains("shown_name") ? "shown_name" : "name"), id: row.text("user_id"))
   let marks = try marks(row, of: names).joined(separator: ", ")
-  let id = Style.dim(escapedForTerminal(try row.text("user_id")))
+  let id = Style.dim(escapedForDisplay(try row.text("user_id")))
   return "\(Style.cyan(name))  \(id)" + (marks.isEmpty ? "" : "  (\(marks))")
     + imageURL(try row.text("image_url"))
 }

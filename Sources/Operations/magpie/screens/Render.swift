@@ -1,6 +1,7 @@
 import AlarmText
 import Alarms
 import ArgumentParser
+import Events
 
 struct Render: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -86,7 +87,7 @@ struct Render: ParsableCommand {
     for locale in locales {
       let alarm = try engine.render(input, locale: locale)
       if json {
-        Console.output.line(escapedJSON(String(decoding: alarm.json, as: UTF8.self)))
+        Console.output.line(escapedJSONForDisplay(String(decoding: alarm.json, as: UTF8.self)))
       } else if html {
         let (language, direction) = (alarm.locale, alarm.direction.rawValue)
         Console.output.line("<p lang=\"\(language)\" dir=\"\(direction)\">\(alarm.html)</p>")

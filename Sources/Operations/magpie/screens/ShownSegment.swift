@@ -1,3 +1,5 @@
+import Events
+
 /// A segment of a rendered alarm, as in the column `segments`.
 struct ShownSegment: Decodable {
   var kind: String
@@ -12,7 +14,7 @@ func highlighted(_ segments: [ShownSegment]) -> String {
     case "head": Style.dim(excerpt(segment.text))
     // Remove the Unicode isolates that rendering adds around names: most terminals ignore them.
     default:
-      escapedForTerminal(
+      escapedForDisplay(
         String(segment.text.unicodeScalars.filter { $0 != "\u{2068}" && $0 != "\u{2069}" }))
     }
   }.joined()

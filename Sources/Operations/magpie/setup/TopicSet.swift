@@ -29,7 +29,7 @@ struct TopicSet {
           (created ? Style.green("created") : "would be created")
           + "  \(replicationFactor) copies, \(settings.joined(separator: ", "))"
       }
-      Console.output.line("\(escapedForTerminal(topic))  \(partitions) partitions  \(state)")
+      Console.output.line("\(escapedForDisplay(topic))  \(partitions) partitions  \(state)")
     }
   }
 

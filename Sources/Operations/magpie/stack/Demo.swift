@@ -105,7 +105,7 @@ struct Demo: ParsableCommand {
     let name = Style.cyan(displayName(person.name, id: person.id))
     let badge = try Alarms.badge(connection, user: person.id)
     Console.output.line(
-      "\(Style.bold("──")) \(name) (\(escapedForTerminal("\(person.id), \(person.locale)")))  \(badge)"
+      "\(Style.bold("──")) \(name) (\(escapedForDisplay("\(person.id), \(person.locale)")))  \(badge)"
     )
     let parts = [
       ("feed", try Feed.page(connection, options)),

@@ -1,5 +1,6 @@
 import ArgumentParser
 import EmbeddedStack
+import Events
 import Foundation
 
 struct Healthcheck: ParsableCommand {
@@ -35,7 +36,7 @@ struct Healthcheck: ParsableCommand {
         "No worker answers at 127.0.0.1:\(port). Is it running here, and is that its --http-port?")
     }
     Console.output.line(
-      escapedForTerminal(
+      escapedForDisplay(
         answer.body.trimmingCharacters(in: .whitespacesAndNewlines), keepingNewlines: true))
     if answer.status != 200 { throw ExitCode(Failure.Code.found.rawValue) }
   }

@@ -243,4 +243,4 @@ final class Stack {
 }
 
 /// Prints a message on standard error.
-func say(_ text: String) { Console.error.line("magpie: \(escapedForTerminal(text))") }
+func say(_ text: String) { Console.error.line("magpie: \(escapedForDisplay(text))") }

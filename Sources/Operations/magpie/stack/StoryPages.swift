@@ -1,4 +1,5 @@
 import EmbeddedStack
+import Events
 import Foundation
 import Gateway
 
@@ -63,7 +64,7 @@ struct StoryPages {
     let lines = people.map { person in
       let name = displayName(person.name, id: person.id)
       let link = pageLink(address, token: signer.token(for: person.id, lifetime: Self.lifetime))
-      return "# \(name) (\(escapedForTerminal("\(person.id), \(person.locale)")))\n\(link)\n"
+      return "# \(name) (\(escapedForDisplay("\(person.id), \(person.locale)")))\n\(link)\n"
     }
     let operators = try TokenSigner(
       keySetFile: keySet, issuer: Self.issuer, audience: Self.operatorAudience)

@@ -1,6 +1,7 @@
 import Archive
 import ArgumentParser
 import EmbeddedStack
+import Events
 import Foundation
 import Kafka
 import Postgres
@@ -161,7 +162,7 @@ struct Failure: Error {
   }
 
   func exit() -> Never {
-    Console.error.write("magpie: \(escapedForTerminal(message, keepingNewlines: true))\n")
+    Console.error.write("magpie: \(escapedForDisplay(message, keepingNewlines: true))\n")
     Foundation.exit(code.rawValue)
   }
 }

@@ -1,3 +1,4 @@
+import Events
 import Foundation
 
 /// Prints a value as one line of JSON, keys sorted.
@@ -9,5 +10,5 @@ func jsonLine(_ value: some Encodable) -> String {
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
   // Only structs of strings and numbers are printed, which always encode.
   guard let data = try? encoder.encode(value) else { return "{}" }
-  return escapedJSON(String(decoding: data, as: UTF8.self))
+  return escapedJSONForDisplay(String(decoding: data, as: UTF8.self))
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 import Foundation
 import Gateway
 
@@ -14,7 +15,7 @@ struct TokenKeys: ParsableCommand {
   func run() throws {
     let isNew = try Self.make(file)
     Console.output.line(
-      escapedForTerminal(isNew ? "wrote \(file)" : "\(file) exists; left as it is"))
+      escapedForDisplay(isNew ? "wrote \(file)" : "\(file) exists; left as it is"))
   }
 
   /// - Returns: false if there already is a file.

@@ -38,7 +38,7 @@ struct TokenSign: ParsableCommand {
       if json {
         printJSON(Line(person: person, token: token, link: link))
       } else {
-        Console.output.line(escapedForTerminal(link ?? token))
+        Console.output.line(escapedForDisplay(link ?? token))
       }
     }
   }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 import Foundation
 import Kafka
 import Postgres
@@ -164,7 +165,7 @@ struct InvariantCheck: Sendable {
       return
     }
     let verdict = broken == 0 ? Style.green("holds") : Style.red("broken in \(broken) places")
-    Console.output.line("\(escapedForTerminal(name)): \(verdict)")
+    Console.output.line("\(escapedForDisplay(name)): \(verdict)")
     for row in rows {
       Console.output.line("  \(excerpt(row.invariant ?? "")): \(excerpt(row.subject ?? ""))")
       Console.output.line(
