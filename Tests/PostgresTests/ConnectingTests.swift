@@ -27,6 +27,16 @@ import Testing
     #expect(try row.int(4) == Int(connection.backendProcessID))
   }
 
+  @Test("transactions are READ COMMITTED, whatever the server's default is")
+  func isolation() throws {
+    let url =
+      try TestDatabase.empty()
+      + #" options='-c default_transaction_isolation=repeatable\\ read'"#
+    let connection = try Connection(url, applicationName: "postgres tests")
+    #expect(
+      try connection.query("SHOW transaction_isolation").only.text(0) == "read committed")
+  }
+
   @Test("a statement timeout of the URL is respected")
   func timeoutOfTheURL() throws {
     let url = try TestDatabase.empty() + " options='-c statement_timeout=50ms'"

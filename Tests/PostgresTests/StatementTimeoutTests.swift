@@ -36,6 +36,23 @@ import Testing
     #expect(!other)
   }
 
+  @Test func `waiting for a lock ends before the statement's timeout, whatever that is`() throws {
+    let url = try TestDatabase.empty()
+    let owner = try Connection(url, applicationName: "test")
+    try owner.script("CREATE TABLE t (); BEGIN; LOCK TABLE t")
+    func limited(_ timeout: String) throws -> Connection {
+      let connection = try Connection(
+        "\(url) options='-c statement_timeout=\(timeout)'", applicationName: "test")
+      try connection.limitLockWaits()
+      return connection
+    }
+    let error = try #require(
+      try #expect(throws: PostgresError.self) { try limited("2s").query("SELECT FROM t") })
+    #expect(error.sqlstate == "55P03" && !error.isStatementTimeout)
+    #expect(
+      try limited("10min").query("SELECT current_setting('lock_timeout')").only.text(0) == "30s")
+  }
+
   @Test func `a cancelled statement is not marked as timed out`() throws {
     let url = try TestDatabase.empty()
     let connection = try Connection(url, applicationName: "test")

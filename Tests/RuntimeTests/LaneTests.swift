@@ -34,6 +34,22 @@ import Testing
     #expect(beginning() == [first: 4, second: 8], "another record was applied last since")
   }
 
+  @Test(
+    "a log that ends before the last applied record is compared, however long it is when it is read"
+  )
+  func shortLog() throws {
+    let lane = try idleLane()
+    let (short, cut) = (
+      TopicPartition(topic: "t", partition: 0), TopicPartition(topic: "t", partition: 1)
+    )
+    let last = [short: Int64(4), cut: Int64(7)]
+    lane.recognition.expect(last.mapValues { LastRecord(offset: $0, identity: "i") })
+    let logs = [short: Watermarks(low: 0, high: 3), cut: Watermarks(low: 8, high: 9)]
+    #expect(lane.beginning([short: 5, cut: 8], last, in: logs) == [short: 4, cut: 8])
+    #expect(lane.recognition.start(of: short) == 4)
+    #expect(lane.recognition.start(of: cut) == nil)
+  }
+
   /// A lane that does not run.
   private func idleLane() throws -> Lane {
     let settings = LaneSettings(

@@ -158,10 +158,10 @@ struct ShareReplay {
   private func open() throws -> Connection {
     let connection = try Connection(settings.databaseURL, applicationName: "magpie-rebuild")
     do {
+      try connection.limitLockWaits()
       try connection.script(
         """
         SET search_path = \(schema.searchPath);
-        SET lock_timeout = '30s';
         SET idle_in_transaction_session_timeout = '60s';
         -- A crash loses rows and offsets together; the swap's commit makes both durable.
         SET synchronous_commit = off;

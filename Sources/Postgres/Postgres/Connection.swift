@@ -32,7 +32,7 @@ public final class Connection {
 
   /// Connects.
   ///
-  /// Sets UTF8, UTC and, unless the server, role or URL sets a `statement_timeout`, one of
+  /// Sets UTF8, UTC, READ COMMITTED and, unless the server, role or URL sets a `statement_timeout`, one of
   /// `statementTimeoutSeconds`. TCP keepalives detect a vanished server within half a minute;
   /// keepalive settings in the URL take precedence.
   ///
@@ -59,8 +59,10 @@ public final class Connection {
       timeoutMilliseconds: connectTimeoutSeconds * 1000)
     // Until the server has told its own: it may fall silent now as well.
     socket.statementTimeoutMilliseconds = connectTimeoutSeconds * 1000
-    // PGTZ and PGDATESTYLE in the environment override the startup packet's own settings.
-    try script("SET TimeZone TO 'UTC'")
+    // PGTZ and PGDATESTYLE in the environment override the startup packet's own settings. A statement after a
+    // lock must see what others committed before it got the lock, whatever the server or role sets.
+    try script(
+      "SET TimeZone TO 'UTC'; SET default_transaction_isolation TO 'read committed'")
     try query(
       """
       SELECT set_config('statement_timeout', $1, false)
@@ -93,6 +95,13 @@ public final class Connection {
 
   /// The session's `statement_timeout`; 0 is none.
   public var statementTimeoutMilliseconds: Int { socket.statementTimeoutMilliseconds }
+
+  /// Limits waits for locks to 30 s and to half of `statement_timeout`. Otherwise a wait could end as a
+  /// statement that takes too long, which repeating does not help.
+  public func limitLockWaits() throws {
+    let statement = statementTimeoutMilliseconds
+    try script("SET lock_timeout = \(statement > 0 ? min(30_000, max(1, statement / 2)) : 30_000)")
+  }
 
   /// The process id of this connection's server process, as in `pg_stat_activity.pid`.
   public var backendProcessID: Int32 { socket.backendProcessID }

@@ -136,7 +136,8 @@ package final class Lane {
       case .step(.wait(let wait)):
         status.wait = .retry(reason: wait.reason)
         metrics.increment(.retries, [wait.reason])
-        logger.warning("trying again", metadata: ["error": "\(failure.map { "\($0)" } ?? "")"])
+        logger.warning(
+          "trying again", metadata: ["error": "\(failure.map { "\($0)" } ?? wait.reason)"])
         // A batch may be repeated for hours, without a poll.
         reportOffsets(isLast: false)
         if let error = failure as? PostgresError, error.sqlstate != nil { countDeadLetters() }
@@ -219,11 +220,12 @@ package final class Lane {
       }
       let isFit = try watchMembership(of: consumer)
       return .polled(records, isReachable: problem == nil && isFit)
-    } catch ConsumerError.offsetOutOfRange(let partition, let offset, _, _)
-      where recognition.start(of: partition) == offset
+    } catch ConsumerError.offsetOutOfRange(let partition, let offset, let low, let high)
+      where recognition.start(of: partition) == offset && offset < high ?? .max
     {
-      // Retention has deleted the last applied record, which was read only to be compared.
-      uncomparable[partition] = offset
+      // Retention has deleted the last applied record, which was read only to be compared. Without an answer where the
+      // log begins, ask again: it may be another log, which ends before that record.
+      if let low, offset < low { uncomparable[partition] = offset }
       throw Fenced()
     } catch let error as ConsumerError where error.isRetriable {
       logger.warning("polling again", metadata: ["error": "\(error)"])

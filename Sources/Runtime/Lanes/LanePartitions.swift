@@ -19,11 +19,11 @@ extension Lane {
     logger.info("assigned", metadata: ["partitions": "\(summary.joined(separator: " "))"])
   }
 
-  /// The offsets at which to start reading. Where the log holds the last applied record, it is read
-  /// again, to detect a recreated topic; it is not applied again.
+  /// The offsets at which to start reading: those of the last applied records, to detect a recreated topic. They are not
+  /// applied again. A partition whose last applied record is deleted is read from its stored offset.
   ///
-  /// If the brokers do not respond within two seconds, the log is assumed to hold the record. Reading it reports the
-  /// error if it does not; from then on, that partition is read from its stored offset.
+  /// If the brokers do not respond within two seconds, the record is assumed not to be deleted. Reading it reports the
+  /// error if it is. A log that ends before it is read from there, too: when it has grown, it is compared.
   func beginning(_ starts: [TopicPartition: Int64]) -> [TopicPartition: Int64] {
     var comparable: [TopicPartition: Int64] = [:]
     for partition in starts.keys {
@@ -35,11 +35,19 @@ extension Lane {
       }
     }
     guard !comparable.isEmpty else { return starts }
-    let logs =
-      consumer?.availableWatermarks(comparable.keys.sorted(), timeoutMilliseconds: 2_000) ?? [:]
+    return beginning(
+      starts, comparable,
+      in: consumer?.availableWatermarks(comparable.keys.sorted(), timeoutMilliseconds: 2_000) ?? [:]
+    )
+  }
+
+  func beginning(
+    _ starts: [TopicPartition: Int64], _ comparable: [TopicPartition: Int64],
+    in logs: [TopicPartition: Watermarks]
+  ) -> [TopicPartition: Int64] {
     var result = starts
     for (partition, last) in comparable {
-      if let log = logs[partition], last < log.low || last >= log.high {
+      if let log = logs[partition], last < log.low {
         recognition.forget(partition)
       } else {
         result[partition] = last

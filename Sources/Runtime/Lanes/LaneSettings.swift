@@ -44,7 +44,7 @@ public struct LaneSettings: Sendable {
 
 extension LaneSettings {
   /// The statement timeout, unless the role or the URL sets one. It can be short, because a batch that
-  /// exceeds it is bisected. `lock_timeout` is shorter, so that waiting for a lock does not exceed it.
+  /// exceeds it is bisected.
   private static let statementTimeoutSeconds = 60
 
   /// Opens a connection in the worker's role. The database's schema is that of this code, or a newer
@@ -57,10 +57,10 @@ extension LaneSettings {
     do {
       if try connection.isReadOnly() { throw PostgresError.readOnly(connection.info) }
       try Migrations.check(connection, allowsNewer: true)
+      try connection.limitLockWaits()
       try connection.script(
         """
         SET ROLE \(handler.databaseRole);
-        SET lock_timeout = '30s';
         -- A suspended process must not keep its rows locked: its successor waits for them.
         SET idle_in_transaction_session_timeout = '30s';
         """)

@@ -18,10 +18,10 @@ extension DatabaseOptions {
 func assume(_ handler: Handler, _ connection: Connection) throws -> Connection {
   do {
     try Migrations.check(connection, allowsNewer: true)
+    try connection.limitLockWaits()
     try connection.script(
       """
       SET ROLE \(handler.databaseRole);
-      SET lock_timeout = '30s';
       SET idle_in_transaction_session_timeout = '30s';
       """)
     return connection
