@@ -326,6 +326,24 @@ import Testing
         == ["magpie_shadow"])
   }
 
+  @Test func `a migration while the last records are applied prevents the swap`() throws {
+    try fixture.with { try $0.run([.feeds]) }
+    try fixture.stand("fanout", .posts, at: 120)
+    fixture.log.holds(0..<120)
+    fixture.log.whenReading { [fixture] _ in
+      try fixture.connection().script(
+        """
+        INSERT INTO schema_migrations SELECT max(version) + 1, 'next', 'c' FROM schema_migrations
+        HAVING NOT bool_or(name = 'next')
+        """)
+    }
+    let error = #expect(throws: RebuildError.self) { try fixture.with { try $0.swap() } }
+    #expect(error?.reason.contains("was migrated") == true)
+    #expect(
+      try fixture.texts("SELECT nspname::text FROM pg_namespace WHERE nspname ~ 'magpie'")
+        == ["magpie_shadow"])
+  }
+
   @Test func `complete tables that nobody swapped in are dropped only on request`() throws {
     try fixture.with { try $0.run([.feeds]) }
     let error = #expect(throws: RebuildError.self) { try fixture.with { _ = try $0.drop() } }

@@ -81,7 +81,7 @@ struct ShadowSchema {
   }
 
   /// Rejects tables whose migrations differ from the live ones.
-  private func checkVersion(_ connection: Connection) throws {
+  func checkVersion(_ connection: Connection) throws {
     let differ = try connection.query(
       """
       SELECT count(*) FROM \(quoted(live)).schema_migrations l

@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import Schema
 
 /// How long a swap waits for, and blocks, other sessions.
 public struct SwapPolicy: Sendable {
@@ -112,15 +113,19 @@ extension Rebuild {
     let schema = transaction.schema
     let started = ContinuousClock.now
     do {
-      // A table lock, unlike a row lock, needs no transaction ID, so snapshots taken from now on
-      // can be told from older ones by their xmin.
       try control.script(
         """
         BEGIN;
         SET LOCAL lock_timeout = '10s';
         SET LOCAL idle_in_transaction_session_timeout = '60s';
-        LOCK TABLE \(quoted(schema.live)).consumer_offsets IN EXCLUSIVE MODE;
         """)
+      // The database may have been migrated since the schema was found.
+      try Migrations.exclude(control)
+      try schema.checkVersion(control)
+      // A table lock, unlike a row lock, needs no transaction ID, so snapshots taken from now on
+      // can be told from older ones by their xmin.
+      try control.script(
+        "LOCK TABLE \(quoted(schema.live)).consumer_offsets IN EXCLUSIVE MODE")
       if !policy.skipsCatchUp {
         try advance(schema, to: try targets(schema), runsBacklog: false)
       }

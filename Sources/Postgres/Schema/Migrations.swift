@@ -23,7 +23,7 @@ public enum Migrations {
     _ connection: Connection, _ migrations: [Migration] = all, attempts: Int = 10
   ) throws -> [Migration] {
     try connection.transaction {
-      try lock(connection)
+      try exclude(connection)
       try connection.script(
         """
         CREATE TABLE IF NOT EXISTS schema_migrations (
@@ -56,7 +56,7 @@ public enum Migrations {
     for (migration, checksum) in zip(migrations, checksums) {
       let isNew = try withLocks(connection, attempts) { holdsWorkers in
         try connection.transaction {
-          try lock(connection)
+          try exclude(connection)
           let versions = try verify(connection, migrations, checksums)
           guard !versions.contains(migration.version) else { return false }
           if holdsWorkers { try holdWorkers(connection) }
@@ -196,7 +196,10 @@ public enum Migrations {
       + "(SELECT pg_terminate_backend(pid)), and run magpie migrate again"
   }
 
-  private static func lock(_ connection: Connection) throws {
+  /// Waits until no file is being applied, and makes other runs wait until the transaction ends.
+  ///
+  /// - Throws: the server's errors, such as a `lock_timeout`.
+  public static func exclude(_ connection: Connection) throws {
     try connection.query("SELECT pg_advisory_xact_lock($1)", [.int8(advisoryLock)])
   }
 
