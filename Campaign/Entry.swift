@@ -30,7 +30,8 @@ struct Campaign: ParsableCommand {
   @Option(help: "Total minutes of faults, in rounds of at most --round-minutes.")
   var minutes = 1.0
 
-  @Option(help: "Maximum minutes of faults per round; each round starts its own servers.")
+  @Option(
+    help: "Maximum minutes of faults per round, 0.1 to 60; each round starts its own servers.")
   var roundMinutes = 2.0
 
   @Option(help: "Processes of each worker: 1 to 8.")
@@ -83,8 +84,9 @@ struct Campaign: ParsableCommand {
   var json = false
 
   func validate() throws {
-    guard minutes > 0, minutes <= 1440, roundMinutes > 0, roundMinutes <= 60 else {
-      throw ValidationError("--minutes must be above 0 and at most 1440, --round-minutes 60.")
+    guard minutes > 0, minutes <= 1440, (0.1...60).contains(roundMinutes) else {
+      throw ValidationError(
+        "--minutes must be above 0 and at most 1440, and --round-minutes 0.1 to 60.")
     }
     guard (1...8).contains(processes), (1...8).contains(lanes) else {
       throw ValidationError("--processes and --lanes must be 1 to 8.")

@@ -37,6 +37,15 @@ import Testing
     #expect(try !help([:], "broker-down").contains("[unavailable"))
   }
 
+  @Test(
+    "rounds that are too short to hold a plan of each in memory are refused",
+    arguments: ["1e-9", "nan"])
+  func shortRounds(minutes: String) throws {
+    let campaign = try ChildProcess(
+      builtExecutable("magpie-campaign"), ["--round-minutes", minutes])
+    #expect(campaign.wait(seconds: 60) == .exited(64))
+  }
+
   /// The campaign's help text for a fault in this environment.
   private func help(_ environment: [String: String], _ fault: String) throws -> String {
     let output = NSTemporaryDirectory() + "magpie-campaign-help-\(UUID().uuidString)"
