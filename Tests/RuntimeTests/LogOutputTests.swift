@@ -42,6 +42,20 @@ import Testing
     }
   #endif
 
+  @Test(arguments: [LogFormat.text, .json])
+  func `the time of a line says that it is UTC`(format: LogFormat) throws {
+    let ends = try pipe()
+    defer { for end in [ends.read, ends.write] { close(end) } }
+    let logger = Logger(label: "test") { [output = output(ends.write)] label in
+      LineLogHandler(label: label, format: format, logLevel: .info, output: output)
+    }
+    logger.error("line")
+    var buffer = [UInt8](repeating: 0, count: 1 << 10)
+    let count = read(ends.read, &buffer, buffer.count)
+    let line = String(decoding: buffer[..<max(0, count)], as: UTF8.self)
+    #expect(line.contains(#/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/#), "\(line)")
+  }
+
   @Test func `a pipe without a reader loses lines, counts them, and ends nothing`() throws {
     let ends = try pipe()
     close(ends.read)

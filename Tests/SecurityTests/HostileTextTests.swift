@@ -17,7 +17,7 @@ import Testing
     "\u{1B}[31m", "\u{1B}[2J\u{1B}[H", "\u{1B}]8;;http://evil.example\u{1B}\\",
     "\u{1B}]0;title\u{7}",
     "\u{1B}]52;c;ZXZpbA==\u{7}", "\u{1B}P+q\u{1B}\\", "\u{9B}31m", "\u{90}", "\u{85}", "\u{7F}",
-    "\r", "\n2026-01-01T00:00:00.000 error magpie_fanout: forged", "\u{8}\u{8}", "\t", "\u{B}",
+    "\r", "\n2026-01-01T00:00:00.000Z error magpie_fanout: forged", "\u{8}\u{8}", "\t", "\u{B}",
     "\u{202E}", "\u{2066}", "\u{2069}", "\u{200F}", "\u{2028}", "\u{2029}", "\u{FEFF}", "\u{200B}",
     "\u{E0041}", "\u{61C}", "\"", "'; DROP TABLE users; --", "$1", "</script>", "\\", "x", "가",
   ]

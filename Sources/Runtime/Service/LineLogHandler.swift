@@ -30,7 +30,7 @@ struct LineLogHandler: LogHandler {
   }
 
   func log(event: LogEvent) {
-    let time = Date.now.ISO8601Format(.iso8601(timeZone: .gmt, includingFractionalSeconds: true))
+    let time = Date.now.ISO8601Format(.init(includingFractionalSeconds: true))
     let pairs = metadata.merging(event.metadata ?? [:]) { $1 }.mapValues { escaped("\($0)") }
     let message = escaped("\(event.message)")
     let line =

@@ -39,5 +39,5 @@ struct ArchiveOptions: ParsableArguments {
 func recordTime(_ milliseconds: Int64) -> String {
   guard milliseconds.magnitude < 8_640_000_000_000_000 else { return "\(milliseconds) ms" }
   return Date(timeIntervalSince1970: Double(milliseconds) / 1000).ISO8601Format(
-    .iso8601(timeZone: .gmt, includingFractionalSeconds: true))
+    .init(includingFractionalSeconds: true))
 }
