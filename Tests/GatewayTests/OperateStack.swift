@@ -98,10 +98,11 @@ final class OperateStack: Sendable {
     return answer
   }
 
-  /// Inserts a dead letter of a like like notification-worker; returns its id.
+  /// Inserts a dead letter of a like, by default like notification-worker; returns its id.
   @discardableResult
   func insertLetter(
-    _ offset: Int, poison: Bool = false, reason: String = "for the test"
+    _ offset: Int, group: ConsumerGroup = .notification, topic: Topic = .likes,
+    poison: Bool = false, reason: String = "for the test"
   ) throws -> String {
     let event = Event(
       id: "like-\(offset)", source: "test",
@@ -109,7 +110,7 @@ final class OperateStack: Sendable {
       payload: .like("actor\(offset)", "post", of: "owner"))
     var record = try EventCodec.encode(event, as: .json)
     if poison { record.value = Array("{".utf8) }
-    let (group, topic) = (prefix + "notification", Topic.likes.name(prefix: prefix))
+    let (group, topic) = (group.name(prefix: prefix), topic.name(prefix: prefix))
     try connection().query(
       """
       INSERT INTO dead_letters (consumer_group, topic, partition, record_offset, record_time, key,

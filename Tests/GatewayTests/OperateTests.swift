@@ -68,14 +68,16 @@ import Testing
     let good = try stack.insertLetter(0)
     let bad = try stack.insertLetter(1, poison: true)
     let untouched = try stack.insertLetter(2)
+    let secret = try stack.insertLetter(3, group: .push, topic: .devices)
     let done = try await stack.send(
-      "POST", "/v1/redrives", body: order([good, bad], "fixed in 0.2"))
+      "POST", "/v1/redrives", body: order([good, bad, secret], "fixed in 0.2"))
     #expect(done.status == 200, "\(done.body) \(stack.log)")
+    #expect(try done.json["discardOnly"] as? Int == 1)
     #expect(try done.json["redriven"] as? Int == 1)
     #expect(try done.json["failed"] as? Int == 1)
     #expect(
       try stack.texts("SELECT state FROM dead_letters ORDER BY record_offset")
-        == ["redriven", "open", "open"])
+        == ["redriven", "open", "open", "open"])
     #expect(
       try stack.texts(
         "SELECT done_by || ': ' || note FROM dead_letter_history WHERE what = 'redriven'")
@@ -88,7 +90,7 @@ import Testing
     #expect(try list.items.first?["id"] as? String == bad)
     #expect(try list.json["next"] as? String == bad)
     let rest = try await stack.send("GET", "/v1/dead-letters?after=" + escaped(bad))
-    #expect(try rest.items.map { $0["id"] as? String } == [untouched])
+    #expect(try rest.items.map { $0["id"] as? String } == [untouched, secret])
     // The log has who asked for it, also for what failed.
     #expect(stack.log.contains("Olga") && stack.log.contains("fixed in 0.2"))
   }

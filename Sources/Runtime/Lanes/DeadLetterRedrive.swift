@@ -28,6 +28,8 @@ public final class DeadLetterRedrive {
     public var failed = 0
     /// Locked by another redrive, or no longer open.
     public var passedOver = 0
+    /// Of a secret topic: their values are not stored, so they stay open until they are discarded.
+    public var discardOnly = 0
     /// The position for the next step; nil at the end.
     public var next: Place?
   }
@@ -39,6 +41,7 @@ public final class DeadLetterRedrive {
 
   private let handler: Handler
   private let consumerGroup: String
+  private let topicPrefix: String
   private let topics: [String: Topic]
   private let resolvedBy: String
   private let resolution: String?
@@ -59,6 +62,7 @@ public final class DeadLetterRedrive {
   ) {
     self.handler = handler
     consumerGroup = topicPrefix + handler.name
+    self.topicPrefix = topicPrefix
     topics = handler.topics(prefix: topicPrefix)
     self.resolvedBy = resolvedBy
     self.resolution = resolution
@@ -86,8 +90,12 @@ public final class DeadLetterRedrive {
     step.next?.topic = last.record.topic
     step.next?.partition = last.record.partition
     step.next?.offset = last.record.offset
-    let topic = try topic(
-      topicName(ofLetter: last.record.topic), in: topics, of: consumerGroup)
+    let name = topicName(ofLetter: last.record.topic)
+    if Topic(name: name, prefix: topicPrefix)?.isSecret == true {
+      step.discardOnly = letters.count
+      return step
+    }
+    let topic = try topic(name, in: topics, of: consumerGroup)
     let now = EventTime.now
     let versions = Dictionary(
       letters.map { ($0.record.offsetInTopic, $0.version) }, uniquingKeysWith: { first, _ in first }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Events
+import Handling
 import Kafka
 import Lanes
 import Postgres
@@ -12,7 +13,8 @@ struct DeadLettersRedrive: ParsableCommand {
       Applies each dead letter with its worker's handler, in one transaction with the change of its \
       state. The handlers are those of this tool: use the version that the workers run. Workers may keep \
       running. A dead letter that fails again stays open, with a new entry in its history; the others \
-      are still applied, and the exit code is 1. The exit code is also 1 if the dead letter of an id is not open. It is \
+      are still applied, and the exit code is 1. Those of `devices` stay open, too, because their values are \
+      not stored: they can only be discarded. The exit code is also 1 if the dead letter of an id is not open. It is \
       safe to interrupt this and to run it twice.
       """)
 
@@ -35,7 +37,7 @@ struct DeadLettersRedrive: ParsableCommand {
   @Option(help: "Why, stored with the dead letters; at most 2000 bytes (default: applied).")
   var reason: String?
 
-  @Flag(help: "Print one JSON object: redriven, failed, passedOver, dryRun.")
+  @Flag(help: "Print one JSON object: redriven, failed, passedOver, discardOnly, dryRun.")
   var json = false
 
   @Flag(help: "Show progress even if standard error is not a terminal.")
@@ -67,9 +69,14 @@ struct DeadLettersRedrive: ParsableCommand {
     let total = try selection.count(connection, condition)
     var result = RedriveResult()
     if selection.dryRun {
-      result.redriven = Int(total)
+      var ofSecretTopics = condition
+      ofSecretTopics.and(
+        recordTopic, "= ANY",
+        .textArray(Topic.allCases.filter(\.isSecret).map { $0.name(prefix: kafka.prefix) }))
+      result.discardOnly = Int(try selection.count(connection, ofSecretTopics))
+      result.redriven = Int(total) - result.discardOnly
       result.dryRun = true
-      if json { printJSON(result) } else { Console.output.line("\(total) would be redriven") }
+      report(result)
       return try selection.refuse(closed: closed)
     }
     var ofReminders = condition
@@ -103,14 +110,15 @@ struct DeadLettersRedrive: ParsableCommand {
         })
     }
     try selection.refuse(closed: closed)
-    if result.failed > 0 { throw ExitCode(Failure.Code.found.rawValue) }
+    if result.failed + result.discardOnly > 0 { throw ExitCode(Failure.Code.found.rawValue) }
   }
 
   private func report(_ result: RedriveResult) {
     if json { return printJSON(result) }
-    var text = "\(result.redriven) redriven"
+    var text = "\(result.redriven) \(result.dryRun ? "would be " : "")redriven"
     if result.failed > 0 { text += ", \(result.failed) failed again and stay open" }
     if result.passedOver > 0 { text += ", \(result.passedOver) in somebody else's hands" }
+    if result.discardOnly > 0 { text += ", \(result.discardOnly) can only be discarded" }
     Console.output.line(text)
   }
 }
@@ -121,12 +129,15 @@ struct RedriveResult: Encodable, Sendable {
   var failed = 0
   /// Dead letters that another redrive has locked or resolved meanwhile.
   var passedOver = 0
+  /// Dead letters of secret topics, whose values are not stored. They stay open.
+  var discardOnly = 0
   var dryRun = false
 
   mutating func add(_ step: DeadLetterRedrive.Step) {
     redriven += step.redriven
     failed += step.failed
     passedOver += step.passedOver
+    discardOnly += step.discardOnly
   }
 }
 

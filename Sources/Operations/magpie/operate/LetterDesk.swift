@@ -158,7 +158,8 @@ private func found(_ id: LetterID, _ connection: Connection) throws -> DeadLette
 func problem(_ error: any Error) -> any Error {
   switch error {
   case let error as KafkaError: Problem(.notAcknowledged, "\(error.name): \(error.message)")
-  case let error as WorkerStopped: Problem(.databaseUnavailable, error.reason)
+  // It does not help to try again.
+  case let error as WorkerStopped: Problem(.internalError, error.reason)
   default: error
   }
 }

@@ -9,7 +9,8 @@ import { runbook, showProblem, table, time } from "./shell.js";
 const states = ["open", "redriven", "discarded", "rebuilt"];
 const pageSize = 100;
 const outcomes = {
-  redriven: "redriven", failed: "failed again", passedOver: "passed over", discarded: "discarded",
+  redriven: "redriven", failed: "failed again", passedOver: "passed over",
+  discardOnly: "can only be discarded", discarded: "discarded",
 };
 
 export function lettersPage(_, signal) {
