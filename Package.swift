@@ -53,7 +53,7 @@ func module(
 /// A worker's executable. What it does is in the libraries beside it.
 func worker(_ name: String) -> Target {
   .executableTarget(
-    name: name, dependencies: ["WorkerCommands", argumentParser],
+    name: name, dependencies: ["Service", "WorkerCommands", argumentParser],
     path: "Sources/Workers/\(name)/Executable", swiftSettings: strict)
 }
 
@@ -198,7 +198,7 @@ let package = Package(
         nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, serviceLifecycle,
       ], embedsTexts: true),
     .executableTarget(
-      name: "magpie-gateway", dependencies: ["Gateway", argumentParser],
+      name: "magpie-gateway", dependencies: ["Gateway", "Service", argumentParser],
       path: "Sources/Gateway/Executable", swiftSettings: strict),
 
     // What people run on a live system.

@@ -141,6 +141,21 @@ struct UsageTests {
         + "No space left on device\n")
   }
 
+  @Test("a closed output is reported and exits 74; nothing is written to the database's connection")
+  func closedOutput() async throws {
+    let tool = Tool(environment: ["MAGPIE_DATABASE_URL": try TestDatabase.fresh()])
+    let process = try tool.makeProcess([
+      "-c", #"exec "$0" dead-letters list >&-"#, try builtExecutable("magpie"),
+    ])
+    process.executableURL = URL(filePath: "/bin/sh")
+    let result = try await process.result(of: [])
+    #expect(result.status == 74)
+    #expect(
+      String(decoding: result.error, as: UTF8.self)
+        == "magpie: standard output cannot be written, so results are missing: "
+        + "Bad file descriptor\n")
+  }
+
   @Test("a directory that cannot be created exits 64 with the system's reason")
   func unusableDirectory() async throws {
     let state = NSTemporaryDirectory() + "magpie-usage-\(UUID())"

@@ -1,7 +1,11 @@
 import ArgumentParser
 import Gateway
+import Service
 
 @main
 enum Entry {
-  static func main() async { await GatewayCommand.main() }
+  @MainActor static func main() async {
+    openStandardDescriptors()
+    await GatewayCommand.main()
+  }
 }

@@ -1,13 +1,20 @@
 import ArgumentParser
 import Foundation
 import Gateway
+import Service
 import WorkerCommands
 
 /// Starts the tool, a worker or the gateway, by the name of the executable. In the container image these are
 /// links to this executable, so that the image holds their code once instead of six times.
 @main
 enum Entry {
-  static func main() async {
+  @MainActor static func main() async {
+    openStandardDescriptors()
+    await run()
+  }
+
+  /// Not on the main thread, because the tool's commands block theirs.
+  private static func run() async {
     switch CommandLine.arguments.first.map({ URL(filePath: $0).lastPathComponent }) {
     case "fanout-worker": await FanoutWorker.main()
     case "notification-worker": await NotificationWorker.main()

@@ -1,7 +1,11 @@
 import ArgumentParser
+import Service
 import WorkerCommands
 
 @main
 enum Entry {
-  static func main() async { await ReminderWorker.main() }
+  @MainActor static func main() async {
+    openStandardDescriptors()
+    await ReminderWorker.main()
+  }
 }
