@@ -1,3 +1,4 @@
+import EmbeddedStack
 import Foundation
 import Kafka
 import Postgres
@@ -154,6 +155,29 @@ struct UsageTests {
       String(decoding: result.error, as: UTF8.self)
         == "magpie: standard output cannot be written, so results are missing: "
         + "Bad file descriptor\n")
+  }
+
+  @Test("lag --watch ends once nobody reads its output, also if SIGPIPE is ignored")
+  func watchWithoutReader() async throws {
+    let letters = try LetterDatabase()
+    let ended = NSTemporaryDirectory() + "magpie-watch-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: ended) }
+    let shell = try ChildProcess(
+      "/bin/sh",
+      [
+        "-c",
+        #"""
+        trap '' PIPE
+        ("$0" lag --watch --interval 0.1; echo "exit status $?" >"$1") | head -n 1
+        """#, builtExecutable("magpie"), ended,
+      ], environment: letters.tool.environment.mapValues { $0 })
+    defer {
+      kill(-shell.processID, SIGKILL)
+      shell.terminate(SIGKILL)
+    }
+    try await eventually("it has ended") {
+      (try? String(contentsOfFile: ended, encoding: .utf8)) == "exit status 0\n"
+    }
   }
 
   @Test("a directory that cannot be created exits 64 with the system's reason")

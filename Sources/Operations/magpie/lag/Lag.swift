@@ -23,7 +23,7 @@ struct Lag: ParsableCommand {
   @OptionGroup var kafka: KafkaOptions
   @OptionGroup var database: DatabaseOptions
 
-  @Flag(help: "Repeat until interrupted.")
+  @Flag(help: "Repeat until interrupted, or until the output cannot be written.")
   var watch = false
 
   @Option(parsing: .unconditional, help: "Seconds between reports with --watch: 0.1 to 3600.")
@@ -75,7 +75,7 @@ struct Lag: ParsableCommand {
     let admin = try Admin(configuration: kafka.configuration())
     let connection = try database.connect()
     let redraws = watch && !json && Console.output.isColourful
-    repeat {
+    while true {
       let report = try LagReport.measure(
         connection, admin, prefix: kafka.prefix, timeoutMilliseconds: Self.timeoutMilliseconds)
       var archive: [LagReport.Partition] = []
@@ -107,8 +107,9 @@ struct Lag: ParsableCommand {
           "The log no longer holds the next offset of \(lost) partitions: "
             + "docs/operations/log-truncated-past-our-offset.md says what to do.")
       }
-      if watch { Thread.sleep(forTimeInterval: interval) }
-    } while watch
+      guard watch, !Console.hasFailed else { return }
+      Thread.sleep(forTimeInterval: interval)
+    }
   }
 
   /// The limit for end offsets. The archive's offsets may take half as long in addition.

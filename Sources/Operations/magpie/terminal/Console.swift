@@ -7,11 +7,15 @@ struct Console: Sendable {
   static let error = Console(descriptor: 2)
 
   private let descriptor: Int32
-  /// Whether standard output could not be written. Locked while text is written.
-  private static let outputFailed = Mutex(false)
+  /// The first error of standard output. Locked while text is written.
+  private static let outputError = Mutex<Int32?>(nil)
 
-  /// Whether something that was written to standard output is lost. It was reported then.
-  static var hasLostOutput: Bool { outputFailed.withLock { $0 } }
+  /// Whether standard output could not be written. What repeats its output then ends.
+  static var hasFailed: Bool { outputError.withLock { $0 != nil } }
+
+  /// Whether something that was written to standard output is lost. It was reported then. What a reader
+  /// that has gone does not read is not lost.
+  static var hasLostOutput: Bool { outputError.withLock { $0 != nil && $0 != EPIPE } }
 
   /// Whether it is a terminal whose cursor can go back to write over a line.
   var isRedrawable: Bool {
@@ -34,15 +38,17 @@ struct Console: Sendable {
   /// on, because its work may be half done.
   func write(_ text: String) {
     var rest = Array(text.utf8)[...]
-    let failure: Int32? = Self.outputFailed.withLock { hasFailed in
+    let failure: Int32? = Self.outputError.withLock { first in
       while !rest.isEmpty {
         let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
         if count < 0, errno == EINTR { continue }
         guard count > 0 else {
-          // A reader that has gone does not want the rest. Standard error has no other place to report to.
-          guard descriptor == Self.output.descriptor, errno != EPIPE, !hasFailed else { return nil }
-          hasFailed = true
-          return errno
+          let error = errno
+          // Standard error has no other place to report to.
+          guard descriptor == Self.output.descriptor, first == nil else { return nil }
+          first = error
+          // A reader that has gone does not want the rest.
+          return error == EPIPE ? nil : error
         }
         rest = rest.dropFirst(count)
       }
