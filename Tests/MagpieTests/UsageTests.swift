@@ -240,6 +240,17 @@ struct UsageTests {
     #expect(joined.error.hasPrefix("magpie: --owner needs a value that is not empty.\nHelp: "))
   }
 
+  @Test(
+    "an empty --topic-prefix is refused instead of selecting another deployment",
+    arguments: [("magpie", ["lag"]), ("fanout-worker", []), ("magpie-gateway", [])]
+      as [(String, [String])])
+  func emptyPrefix(executable: String, command: [String]) async throws {
+    let tool = Tool(executable: executable, environment: ["MAGPIE_TOPIC_PREFIX": "x."])
+    let result = try await tool.run(command + ["--topic-prefix", ""])
+    #expect(result.status == 64)
+    #expect(result.error.contains("--topic-prefix is empty. "), "\(result.error)")
+  }
+
   @Test("a mistyped variable causes a warning, others do not")
   func unknownVariable() async throws {
     let mistyped = try await Tool(environment: [

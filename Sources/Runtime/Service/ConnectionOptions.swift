@@ -30,6 +30,14 @@ public struct TopicOptions: ParsableArguments, Sendable {
   public var topicPrefix: String?
 
   public init() {}
+
+  /// Refuses an empty prefix: a variable of the shell that is not set must not select another deployment.
+  public func validate() throws {
+    guard topicPrefix != "" else {
+      throw ValidationError(
+        "--topic-prefix is empty. Leave it out to use MAGPIE_TOPIC_PREFIX or the default, magpie.")
+    }
+  }
 }
 
 /// The options of the connection to PostgreSQL, of workers and tools.
