@@ -246,8 +246,19 @@ struct ClaimTests {
     let claim = try #require(try await world.turn().first)
     world.outbox.note(Answered(claim, .unanswered(reason: "reset"), at: world.now))
     world.pass(seconds: 61)
-    #expect(try await world.turn().isEmpty)
+    let badges = try await world.push()
+    #expect(badges.map(\.message.purpose) == [.badge] && badges.first?.message.badge == 2)
     #expect(try world.claims().sorted() == ["phone alert expired", "phone badge accepted"])
+    // Nor does an alert tell its badge that would be sent again after its time.
+    world.pass(seconds: 1)
+    try world.like("bo", "p3")
+    let alert = try #require(try await world.turn().first)
+    world.outbox.note(Answered(alert, .answer(.retry(after: .seconds(90))), at: world.now))
+    #expect(try await world.turn().map(\.message.badge) == [3])
+    #expect(
+      try world.claims().sorted() == [
+        "phone alert expired", "phone alert expired", "phone badge claimed",
+      ])
   }
 
   @Test("a token is stored sealed, and nobody but push-worker reads it")

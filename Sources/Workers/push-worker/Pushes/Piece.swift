@@ -86,7 +86,8 @@ struct Piece {
 
   /// Sends a claim without an answer again, unless it has expired, its device is not active any
   /// more, its alarm was read or withdrawn, or the person does not want alerts of it now. For an
-  /// alarm that was read or withdrawn, claims a removal instead.
+  /// alarm that was read or withdrawn, claims a removal instead; for the other alerts that are not
+  /// sent again, makes the person due, whose badge is in doubt.
   mutating func repeatClaim(_ row: Row) throws {
     let (user, installation) = (try row.text("user_id"), try row.text("installation"))
     let (number, now) = (try row.int8("claim"), now)
@@ -99,8 +100,17 @@ struct Piece {
     guard let message = PushMessage(stored: try row.bytea("content")) else {
       return ends.append(end(.refused, "malformed"))
     }
-    guard now < message.expires else { return ends.append(end(.expired, "expired")) }
     let isAlert = message.purpose == .alert
+    let partition = Int32(clamping: try row.int("partition"))
+    // The alert may have arrived, so its badge is told alone.
+    func endAlert(_ end: ClaimEnd) {
+      ends.append(end)
+      madeDue[DueKey(user: BytewiseString(user), notification: .zero)] = partition
+    }
+    guard now < message.expires else {
+      let expired = end(.expired, "expired")
+      return isAlert ? endAlert(expired) : ends.append(expired)
+    }
     let isUnread = try row.bool("shown") && row.boolOrNil("unread") ?? false
     let isUndecided = try row.bool("awaits_rendering")
     let isRead = isAlert && !isUnread && !isUndecided
@@ -110,12 +120,11 @@ struct Piece {
     }
     if isAlert, !isRead {
       // The alert may have arrived: see `ClaimEnd.maybeArrived`.
-      guard try !row.bool("unwanted") else { return ends.append(end(.refused, "silenced")) }
+      guard try !row.bool("unwanted") else { return endAlert(end(.refused, "silenced")) }
       if let until = try quietUntil(row, user: user, surroundings) {
-        return ends.append(end(.waiting, "quiet", dueAt: until))
+        return endAlert(end(.waiting, "quiet", dueAt: until))
       }
     }
-    let partition = Int32(clamping: try row.int("partition"))
     var claim = active.claim(
       message, attempt: try row.int("attempts"), partition: partition, surroundings)
     claim.number = number
