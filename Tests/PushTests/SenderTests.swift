@@ -16,12 +16,13 @@ import Testing
 struct SenderTests {
   /// Runs `body` beside a sender of the world's claims.
   private func sending(
-    _ world: PushWorld, _ stage: LocalStage, _ body: () async throws -> Void
+    _ world: PushWorld, _ stage: LocalStage, metrics: Metrics = Metrics(),
+    _ body: () async throws -> Void
   ) async throws {
     let keys = try TokenKeys(text: sampleKeys)
     let sender = try Sender(
       outbox: world.outbox, keys: keys, apps: PushApps(file: stage.config, keys: keys),
-      metrics: Metrics(), logger: Logger(label: "test"))
+      metrics: metrics, logger: Logger(label: "test"))
     let running = Task { await sender.run() }
     defer { world.outbox.finish() }
     try await body()
@@ -130,6 +131,32 @@ struct SenderTests {
       let text = sent.headers["ttl"] ?? android?["ttl"] as? String
       let seconds = try #require(text.flatMap { Int($0.filter(\.isNumber)) })
       #expect(55...60 ~= seconds, "\(seconds)")
+    }
+  }
+
+  @Test("the number of broken providers is up to date also while nothing is sent")
+  func broken() async throws {
+    try await LocalStage.run { stage in
+      let world = try PushWorld(at: EventTime.now.rfc3339)
+      for number in 0...10 {
+        try world.register(of: "u\(number)", token: "abcdef\(1_000_000 + number)")
+        try world.like("bo", "p\(number)", of: "u\(number)")
+      }
+      let claims = try await world.turn()
+      for claim in claims.prefix(10) {
+        world.outbox.note(Answered(claim, .unanswered(reason: "reset"), at: world.now))
+      }
+      let metrics = Metrics()
+      try await sending(world, stage, metrics: metrics) {
+        try await eventually("Apple is broken") { metrics.total(.pushBroken) == 1 }
+        world.pass(seconds: 1)
+        var last = try #require(claims.last)
+        last.preparedAt = world.now
+        world.outbox.note(Answered(last, .answer(.accepted), at: world.now))
+        try await eventually("it works") { metrics.total(.pushBroken) == 0 }
+        try world.run()
+      }
+      #expect(claims.count == 11 && stage.server.requests.isEmpty)
     }
   }
 

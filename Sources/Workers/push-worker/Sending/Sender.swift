@@ -42,6 +42,8 @@ public struct Sender: Service {
 
   /// Returns after `Outbox.finish`, or when the process is shut down gracefully.
   public func run() async {
+    let counting = Task { await countBroken() }
+    defer { counting.cancel() }
     await withGracefulShutdownHandler {
       // Bounded by the outbox: lanes claim only what it has places for.
       await withDiscardingTaskGroup { group in
@@ -60,6 +62,18 @@ public struct Sender: Service {
     await clients.shutdown()
   }
 
+  /// Sets the gauge of broken scopes until it is cancelled, also while nothing is sent: a breaker
+  /// counts as closed once nothing is left to send.
+  private func countBroken() async {
+    repeat {
+      let broken = outbox.broken(now: .now)
+      for provider in PushProvider.allCases {
+        metrics.set(.pushBroken, [provider.rawValue], to: Double(broken[provider] ?? 0))
+      }
+      try? await Task.sleep(for: .seconds(1))
+    } while !Task.isCancelled
+  }
+
   private func send(_ claim: Claim) async {
     let provider = claim.device.provider.rawValue
     let started = EventTime.now
@@ -71,10 +85,6 @@ public struct Sender: Service {
     if claim.message.purpose == .alert, outcome == .answer(.accepted) {
       metrics.observe(
         .pushDelay, [provider], seconds: seconds(from: claim.message.created, to: now))
-    }
-    let broken = outbox.broken(now: now)
-    for provider in PushProvider.allCases {
-      metrics.set(.pushBroken, [provider.rawValue], to: Double(broken[provider] ?? 0))
     }
     logger.debug(
       "pushed",
