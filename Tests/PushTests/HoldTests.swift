@@ -183,6 +183,26 @@ struct HoldTests {
     #expect(try await world.push().map(\.message.badge) == [1])
   }
 
+  @Test("a badge of another number is tried anew, and waits a minute at most for the one before")
+  func anotherBadge() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.apply(preferences { $0.silentKinds = ["like"] })
+    try world.like("bo", "p1")
+    for attempt in 1...2 {
+      let claim = try #require(try await world.turn().first)
+      #expect(claim.message.badge == 1 && claim.attempt == attempt)
+      world.outbox.note(Answered(claim, .answer(.retry(after: .seconds(3600))), at: world.now))
+      #expect(try await world.turn().isEmpty)
+      if attempt == 1 { world.pass(seconds: 5000) }
+    }
+    try world.like("bo", "p2")
+    #expect(try await world.turn().isEmpty)
+    world.pass(seconds: 61)
+    let claims = try await world.turn()
+    #expect(claims.map(\.message.badge) == [2] && claims.first?.attempt == 1)
+  }
+
   @Test("what a message stands for is looked at again if the provider does not accept it")
   func refusedPart() async throws {
     let world = try PushWorld()

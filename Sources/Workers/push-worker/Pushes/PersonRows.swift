@@ -42,7 +42,8 @@ func readPeople(_ partitions: Parameter, limit: Int, now: EventTime) -> Statemen
     """
     SELECT q.user_id, q.notification_id, q.partition, q.version, q.since, q.revision, q.reached,
       v.hidden, badge(q.user_id) AS badge, coalesce(l.badge, 0) AS told, u.due_at AS busy_until,
-      w.due_at AS waits_until, w.attempts, w.expires_at, w.badge AS waiting_badge, \(ActiveDevice.columns)
+      w.due_at AS waits_until, w.answered_at, w.attempts, w.expires_at, w.badge AS waiting_badge,
+      \(ActiveDevice.columns)
     FROM \(reachedPeople) q
     LEFT JOIN LATERAL (
       SELECT string_agg(DISTINCT h.notification_id::text, ',') FILTER (WHERE h.is_hidden) AS hidden
@@ -142,13 +143,20 @@ extension Piece {
       let age = now.microseconds - due.since
       return later(surroundings.time(after: age, within: 2_000_000...900_000_000))
     }
+    let badge = try row.int("badge")
     // No badge alone for browsers: they may show a notification of their own for a push that shows
     // none.
     guard let active = try ActiveDevice(row), active.device.provider != .webPush,
-      try row.int("badge") != row.int("told")
+      try badge != row.int("told")
     else { return }
-    if let waiting = try row.timestamptzOrNil("waits_until"), waiting > now.microseconds {
-      return later(EventTime(microseconds: waiting))
+    let isSame = try row.intOrNil("waiting_badge") == badge
+    if var waiting = try row.timestamptzOrNil("waits_until") {
+      // Another number is another message, whose tries are counted anew. It waits for a minute at most, which is what
+      // providers demand that have too many messages for one device.
+      if !isSame, let answered = try row.timestamptzOrNil("answered_at") {
+        waiting = min(waiting, answered + 60_000_000)
+      }
+      if waiting > now.microseconds { return later(EventTime(microseconds: waiting)) }
     }
     let busy = try row.timestamptzOrNil("busy_until")
     if busy != nil || isClaimed(DeviceKey(active.device)) {
@@ -161,17 +169,14 @@ extension Piece {
     case .later(let time): return later(time)
     case .full, .scopeFull: return later(surroundings.time(after: 1_000_000))
     }
-    let badge = try row.int("badge")
-    // That of the same number, which is tried again.
-    let waitingExpires =
-      try row.intOrNil("waiting_badge") == badge ? row.timestamptzOrNil("expires_at") : nil
+    let waitingExpires = isSame ? try row.timestamptzOrNil("expires_at") : nil
+    let attempts = isSame ? try row.intOrNil("attempts") ?? 0 : 0
     let message = PushMessage(
       purpose: .badge, notification: .zero, version: now.microseconds, kind: "", badge: badge,
       created: now,
       expires: waitingExpires.map { EventTime(microseconds: $0) } ?? silentExpiry(active))
     _ = add(
-      message, to: active, raisedAt: now, attempt: (try row.intOrNil("attempts") ?? 0) + 1,
-      partition: due.partition)
+      message, to: active, raisedAt: now, attempt: attempts + 1, partition: due.partition)
   }
 
   /// Closes or postpones the rows of people.
