@@ -90,4 +90,24 @@ struct OutageTests {
     }
     try world.register("i7", token: "deadbeefdeadbeef")
   }
+
+  @Test("somebody who has more than 100 devices may change and remove them, but adds none")
+  func tooManyDevices() throws {
+    let world = try PushWorld()
+    for number in 0..<100 { try world.register("i\(number)", token: "feed\(10_000 + number)") }
+    try world.register("j1", of: "bo", token: "deadbeef00000001")
+    try world.register("j2", of: "cy", token: "deadbeef00000002")
+    // As erasures give tokens back.
+    try world.admin.script(
+      "UPDATE push_devices SET user_id = 'ann'; UPDATE push_tokens SET user_id = 'ann'")
+    world.pass(seconds: 1)
+    try world.register("i7", token: "deadbeef00000007")
+    try world.apply(.deviceRemoved(.with { ($0.user, $0.installation) = ("ann", "i8") }))
+    world.pass(seconds: 1)
+    #expect { try world.register("i8", token: "feed10008") } throws: {
+      ($0 as? EventError)?.code == .quota
+    }
+    let active = try world.admin.query("SELECT count(*) FROM push_active_devices").only.int(0)
+    #expect(active == 101)
+  }
 }

@@ -17,6 +17,7 @@ struct PlanTests {
     for statement in [
       wakeAlarms([], now: now), readRepeats(partitions, limit: 1, now: now),
       readPeople(partitions, limit: 1, now: now), readDueAlarms(partitions, limit: 1, now: now),
+      readActive([]), readTooMany([]),
     ] {
       let plan = try world.admin.query("EXPLAIN " + statement.sql, statement.parameters)
         .map { try $0.text(0) }

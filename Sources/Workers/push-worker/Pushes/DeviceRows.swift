@@ -106,14 +106,29 @@ func wakeAlarms(_ rows: [DeviceRow], now: EventTime) -> Statement {
 /// The most alarms that a registration makes due, of each of the two kinds.
 private let wokenMax = 100
 
-/// Returns the people who have more than ``devicesMax`` active devices, with their counts. Those that
-/// were reinstalled do not count: providers have said that their former tokens are gone.
-func countDevices(_ people: [BytewiseString]) -> Statement {
+/// Returns the devices of these that are active.
+func readActive(_ devices: [DeviceKey]) -> Statement {
   Statement(
     """
-    SELECT d.user_id, count(*) AS devices FROM push_active_devices d
-    WHERE d.user_id = ANY ($1)
-    GROUP BY d.user_id HAVING count(*) > \(devicesMax)
+    SELECT d.user_id, d.installation
+    FROM unnest($1::text[], $2::text[]) AS e (user_id, installation)
+    JOIN push_active_devices d ON d.user_id = e.user_id AND d.installation = e.installation
+    """,
+    [.textArray(devices.map(\.user.string)), .textArray(devices.map(\.installation.string))])
+}
+
+/// Returns the active devices of people who have more than ``devicesMax``. Those that were reinstalled
+/// do not count: providers have said that their former tokens are gone.
+func readTooMany(_ people: [BytewiseString]) -> Statement {
+  Statement(
+    """
+    SELECT a.user_id, a.installation
+    FROM (
+      SELECT d.user_id, d.installation, count(*) OVER (PARTITION BY d.user_id) AS devices
+      FROM push_active_devices d
+      WHERE d.user_id = ANY ($1)
+    ) a
+    WHERE a.devices > \(devicesMax)
     """, [.textArray(people.map(\.string))])
 }
 

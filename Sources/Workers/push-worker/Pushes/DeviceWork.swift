@@ -40,21 +40,23 @@ func devicesWork(
   let changed = devices.map { DeviceKey($0.user, $0.installation) }
   let fingerprints = tokens.compactMap(\.sealed?.fingerprint)
   outbox.noteChanges(changed, tokens: fingerprints, now: now)
-  var statements = [planByKey(keepsPlans: true)]
-  if !devices.isEmpty { statements.append(writeDevices(devices, now: now)) }
+  var work = Work([planByKey(keepsPlans: true)])
+  let activeBefore = work.add(readActive(changed))
+  if !devices.isEmpty { work.add(writeDevices(devices, now: now)) }
   if !tokens.isEmpty {
-    statements.append(writeTokens(tokens))
-    statements.append(wakeAlarms(tokens, now: now))
+    work.add(writeTokens(tokens))
+    work.add(wakeAlarms(tokens, now: now))
   }
   if !people.isEmpty {
-    statements.append(writePreferences(people))
-    statements += wakeQuiet(people.map(\.user), now: now)
+    work.add(writePreferences(people))
+    for statement in wakeQuiet(people.map(\.user), now: now) { work.add(statement) }
   }
-  var work = Work(statements)
-  // The count includes this batch's devices, which the statements above have written.
-  let counts = work.add(countDevices(Set(devices.map { BytewiseString($0.user) }).sorted()))
+  // These include this batch's devices, which the statements above have written.
+  let tooMany = work.add(readTooMany(Set(devices.map { BytewiseString($0.user) }).sorted()))
   work.finish = { results in
-    for row in results[counts] where try row.int("devices") > devicesMax {
+    // Erasures give tokens back, so a person may have more. What is active already stays, and can be removed.
+    let active = try deviceKeys(results[tooMany]).intersection(changed)
+    guard try active.isSubset(of: deviceKeys(results[activeBefore])) else {
       throw EventError(
         .quota, "The user has \(devicesMax) devices already; remove one first.", field: "user")
     }
@@ -63,6 +65,10 @@ func devicesWork(
     return outcome
   }
   return work
+}
+
+private func deviceKeys(_ rows: Rows) throws -> Set<DeviceKey> {
+  Set(try rows.map { DeviceKey(try $0.text("user_id"), try $0.text("installation")) })
 }
 
 /// The most active devices that a person may have.
