@@ -98,6 +98,29 @@ struct ClaimTests {
     #expect(try await world.push().count == 1)
   }
 
+  @Test(
+    "after the clock was set back, neither a burst nor a claim of the time before is waited for")
+  func clockSetBack() async throws {
+    let world = try PushWorld()
+    try world.register()
+    world.pass(seconds: 3600)
+    for number in 0..<2 {
+      try world.like("bo", "p\(number)")
+      #expect(try await world.push().count == 1)
+    }
+    try world.like("bo", "p2")
+    let claim = try #require(try await world.turn().first)
+    world.outbox.note(Answered(claim, .unanswered(reason: "reset"), at: world.now))
+    world.pass(seconds: -3590)
+    try world.like("bo", "p3")
+    let repeated = try #require(try await world.turn().first)
+    #expect(repeated.number == claim.number && repeated.message == claim.message)
+    #expect(try await world.turn().isEmpty, "it is repeated once")
+    world.outbox.note(Answered(repeated, .answer(.accepted), at: world.now))
+    #expect(try await world.push().map(\.message.deepLink) == ["magpie://posts/p3"])
+    #expect(try world.dueCount() == 0)
+  }
+
   @Test("what was read before it is sent again becomes a removal")
   func readMeanwhile() async throws {
     let world = try PushWorld()

@@ -15,7 +15,7 @@ public struct Claim: Sendable {
   public var fingerprint: [UInt8]
   public var sealedToken: [UInt8]
   public var message: PushMessage
-  /// When it was claimed first. A repetition keeps this time.
+  /// When it was claimed first. A repetition keeps this time, unless the clock was set back.
   public var claimedAt: EventTime
   /// When the device was read from the database for this attempt.
   public var preparedAt: EventTime

@@ -59,9 +59,15 @@ func writeClaims(_ claims: [NewClaim]) -> Statement {
     ])
 }
 
-/// Reads the due claims that have no answer, with the current state of their alarms and devices.
-func readRepeats(_ partitions: Parameter, limit: Int, now: EventTime) -> Statement {
-  Statement(
+/// Reads the due claims that have no answer, with the current state of their alarms and devices. If the
+/// clock was set back, claims of the time before count as due.
+///
+/// - Parameter answerSeconds: the time from a claim to its first repetition.
+func readRepeats(
+  _ partitions: Parameter, limit: Int, answerSeconds: Int64, now: EventTime
+) -> Statement {
+  let latest = now.microseconds + Outbox.simultaneousMicroseconds
+  return Statement(
     """
     SELECT q.user_id, q.installation, q.notification_id, q.claim, q.purpose, q.raised_at, q.content,
       q.claimed_at, q.attempts, q.partition, q.version, s.shown, s.unread, badge(q.user_id) AS badge,
@@ -71,10 +77,21 @@ func readRepeats(_ partitions: Parameter, limit: Int, now: EventTime) -> Stateme
     FROM (
       SELECT c.* FROM unnest($1::int[]) AS p (partition)
       CROSS JOIN LATERAL (
-        SELECT c.* FROM push_claims c
-        WHERE c.partition = p.partition AND c.state = 'claimed' AND c.content IS NOT NULL
-          AND c.due_at <= $3
-        ORDER BY c.due_at LIMIT $2
+        (
+          SELECT c.* FROM push_claims c
+          WHERE c.partition = p.partition AND c.state = 'claimed' AND c.content IS NOT NULL
+            AND c.due_at <= $3
+          ORDER BY c.due_at LIMIT $2
+        )
+        UNION ALL
+        SELECT c.* FROM (
+          -- Only these can be of the future. Otherwise few are due that late.
+          SELECT c.* FROM push_claims c
+          WHERE c.partition = p.partition AND c.state = 'claimed' AND c.content IS NOT NULL
+            AND c.due_at > $6
+          ORDER BY c.due_at DESC LIMIT 100
+        ) c
+        WHERE c.claimed_at > $5
       ) c
       ORDER BY c.due_at LIMIT $2
     ) q
@@ -84,18 +101,22 @@ func readRepeats(_ partitions: Parameter, limit: Int, now: EventTime) -> Stateme
     LEFT JOIN push_active_devices d
       ON d.user_id = q.user_id AND d.installation = q.installation
     """,
-    [partitions, .int8(Int64(limit)), .timestamptz(now.microseconds), .int2(digestNumber)])
+    [
+      partitions, .int8(Int64(limit)), .timestamptz(now.microseconds), .int2(digestNumber),
+      .timestamptz(latest), .timestamptz(latest + answerSeconds * 1_000_000),
+    ])
 }
 
 /// Writes the next due times, and the attempts, of claims that are sent again or postponed.
 func repeatClaims(_ claims: [Claim]) -> Statement {
   Statement(
     """
-    UPDATE push_claims c SET due_at = e.due_at, attempts = e.attempts,
+    UPDATE push_claims c SET due_at = e.due_at, attempts = e.attempts, claimed_at = e.claimed_at,
       -- There was no answer to the attempt before.
       may_show = c.may_show OR c.purpose = 'alert'
-    FROM unnest($1::text[], $2::text[], $3::uuid[], $4::bigint[], $5::timestamptz[], $6::int[])
-      AS e (user_id, installation, notification_id, claim, due_at, attempts)
+    FROM unnest(
+      $1::text[], $2::text[], $3::uuid[], $4::bigint[], $5::timestamptz[], $6::int[], $7::timestamptz[]
+    ) AS e (user_id, installation, notification_id, claim, due_at, attempts, claimed_at)
     WHERE c.user_id = e.user_id AND c.installation = e.installation
       AND c.notification_id = e.notification_id AND c.claim = e.claim AND c.state = 'claimed'
     """,
@@ -104,6 +125,7 @@ func repeatClaims(_ claims: [Claim]) -> Statement {
       .uuidArray(claims.map(\.message.notification)), .int8Array(claims.map(\.number)),
       .timestamptzArray(claims.map(\.dueAt.microseconds)),
       .int4Array(claims.map { Int32(clamping: $0.attempt) }),
+      .timestamptzArray(claims.map(\.claimedAt.microseconds)),
     ])
 }
 

@@ -120,6 +120,8 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
       FROM push_claims k
       WHERE k.user_id = q.user_id AND k.purpose = 'alert'
         AND k.claimed_at > $3 - interval '1 minute'
+        -- Not those of the time before the clock was set back.
+        AND k.claimed_at <= $5
     ) r
     LEFT JOIN push_active_devices d ON d.user_id = q.user_id
     LEFT JOIN LATERAL (
@@ -138,6 +140,7 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
     """,
     [
       partitions, .int8(Int64(limit)), .timestamptz(now.microseconds), .int2(digestNumber),
+      .timestamptz(now.microseconds + Outbox.simultaneousMicroseconds),
     ])
 }
 
@@ -186,7 +189,7 @@ extension DueAlarm {
     if try row.int("alerts") >= surroundings.bounds.alertsAMinute,
       let first = try row.timestamptzOrNil("first_at")
     {
-      burstUntil = EventTime(microseconds: first + 60_000_000)
+      burstUntil = EventTime(microseconds: min(first, surroundings.now.microseconds) + 60_000_000)
     }
   }
 
@@ -196,9 +199,11 @@ extension DueAlarm {
     let (purpose, state) = (try row.textOrNil("purpose"), try row.textOrNil("state"))
     let isAlert = purpose == "alert" || purpose == "part"
     let isWaiting = state == "waiting"
-    // An overdue claim is still under way: it is sent again before anything else.
+    // An overdue claim is still under way: it is sent again before anything else. At the latest: the device's
+    // answer makes the alarm due earlier. A claim of the time before the clock was set back is due much later.
+    let latest = surroundings.time(after: surroundings.bounds.answerSeconds * 1_000_000)
     let busy = try row.timestamptzOrNil("busy_until").map {
-      max($0, surroundings.now.microseconds + 1_000_000)
+      min(max($0, surroundings.now.microseconds + 1_000_000), latest.microseconds)
     }
     let waiting = isWaiting ? try row.timestamptzOrNil("waits_until") : nil
     let claimed = try row.timestamptzOrNil("claimed_for")

@@ -43,7 +43,7 @@ public final class Outbox: Sendable {
   /// The most concurrent requests to one webhook's server.
   private static let underWayAtWebhookMax = 20
   /// Lanes that begin a turn at the same time have read the clock in any order, but within this time.
-  private static let simultaneousMicroseconds: Int64 = 10_000_000
+  static let simultaneousMicroseconds: Int64 = 10_000_000
 
   /// The claims to send, in the order of their commits. For one consumer.
   public let claims: AsyncStream<Claim>

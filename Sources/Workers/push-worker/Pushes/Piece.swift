@@ -128,7 +128,8 @@ struct Piece {
     var claim = active.claim(
       message, attempt: try row.int("attempts"), partition: partition, surroundings)
     claim.number = number
-    claim.claimedAt = EventTime(microseconds: try row.timestamptz("claimed_at"))
+    // Not of the future, after the clock was set back: it would be repeated at once each time.
+    claim.claimedAt = min(EventTime(microseconds: try row.timestamptz("claimed_at")), now)
     let soon = surroundings.time(after: 1_000_000)
     switch admit(active) {
     case .admitted: break

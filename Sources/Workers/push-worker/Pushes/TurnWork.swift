@@ -44,7 +44,9 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
         SELECT FROM push_due q
         WHERE q.partition = ANY ($1) AND q.due_at <= $2 AND q.notification_id >= \(personIDEnd))
       """, [partitions, .timestamptz(now.microseconds)]))
-  let repeats = work.add(readRepeats(partitions, limit: rows, now: now))
+  let repeats = work.add(
+    readRepeats(
+      partitions, limit: rows, answerSeconds: surroundings.bounds.answerSeconds, now: now))
   work.add(deleteOldClaims(partitions, now: now))
   let people = work.add(
     readPeople(partitions, limit: max(1, peopleMax >> turn.halvings), now: now))
