@@ -104,6 +104,16 @@ import Testing
           try await browser.screenshot(
             to: folder.appending(path: "\(locale)-\(name.isEmpty ? "home" : name).png"))
         }
+        // Forms are open.
+        let isTooWideWithLargeText = """
+          (() => {
+            document.documentElement.style.fontSize = "200%";
+            for (const each of document.querySelectorAll(".composer")) each.open = true;
+            return \(isTooWide);
+          })()
+          """
+        #expect(
+          try await browser.value(isTooWideWithLargeText) as? Bool == false, "\(page) in \(locale)")
       }
       #expect(try await browser.complaints() == [], "\(locale)")
       try await browser.close()

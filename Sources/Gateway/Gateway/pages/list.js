@@ -12,7 +12,7 @@ import { words } from "./locale.js";
 import { showDrafts } from "./optimistic.js";
 import { dropPending, pendingElements, showPending } from "./pending.js";
 import { after } from "./positions.js";
-import { exchange, place, skeleton } from "./rows.js";
+import { exchange, hold, place, skeleton } from "./rows.js";
 
 // The gateway answers with as many at once.
 const most = 200;
@@ -142,7 +142,7 @@ export function createList(options) {
     trouble.textContent = "";
     again = null;
     more.textContent = words(isUpward ? "older" : "more");
-    draw();
+    hold(isUpward ? container.firstElementChild : null, draw);
     onRows(rows);
   }
 

@@ -112,8 +112,12 @@ export async function sendShown({ address, refresh }, made, action) {
     if (!problem.isFinal) keep(action);
     const next = problem.isFinal
       ? button(words("edit"), edit, { "data-action": "edit" }) : button(words("again"), attempt);
+    const { top, bottom } = made.getBoundingClientRect();
+    const isInView = bottom > 0 && top < innerHeight;
     state.replaceChildren(
       problem.words, " ", next, button(words("discard"), remove, { class: "plain" }));
+    // It has grown. Who has scrolled away meanwhile stays there.
+    if (isInView) made.scrollIntoView({ block: "nearest" });
     if (!lists.has(address)) dismiss = showProblem(problem, problem.isFinal ? null : attempt);
   }
 

@@ -44,6 +44,14 @@ export function place(container, wanted) {
   }
 }
 
+/** Makes a change above a row, which stays in its place. At a page's top browsers would move it. */
+export function hold(row, change) {
+  const before = row?.getBoundingClientRect().top;
+  change();
+  const moved = row?.isConnected ? row.getBoundingClientRect().top - before : 0;
+  if (moved !== 0) scrollBy(0, moved);
+}
+
 /** Where rows will be, while they are read for the first time. */
 export function skeleton() {
   const bone = () => element("div", { class: "bone", "aria-hidden": "true" });
