@@ -50,6 +50,7 @@ import Testing
     #expect(error?.sqlstate == "55P03" && error?.isStatementTimeout == false)
     #expect(
       try limited("10min").query("SELECT current_setting('lock_timeout')").only.text(0) == "30s")
+    try owner.script("ROLLBACK")
   }
 
   @Test func `a cancelled statement is not marked as timed out`() throws {
