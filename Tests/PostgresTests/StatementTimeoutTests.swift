@@ -39,7 +39,8 @@ import Testing
   @Test func `waiting for a lock ends before the statement's timeout, whatever that is`() throws {
     let url = try TestDatabase.empty()
     let owner = try Connection(url, applicationName: "test")
-    try owner.script("CREATE TABLE t (); BEGIN; LOCK TABLE t")
+    try owner.script("CREATE TABLE t ()")
+    try owner.script("BEGIN; LOCK TABLE t")
     func limited(_ timeout: String) throws -> Connection {
       let connection = try Connection(
         "\(url) options='-c statement_timeout=\(timeout)'", applicationName: "test")
