@@ -42,10 +42,11 @@ import Testing
     let (short, cut) = (
       TopicPartition(topic: "t", partition: 0), TopicPartition(topic: "t", partition: 1)
     )
-    let last = [short: Int64(4), cut: Int64(7)]
-    lane.recognition.expect(last.mapValues { LastRecord(offset: $0, identity: "i") })
+    lane.recognition.expect([
+      short: LastRecord(offset: 4, identity: "i"), cut: LastRecord(offset: 7, identity: "i"),
+    ])
     let logs = [short: Watermarks(low: 0, high: 3), cut: Watermarks(low: 8, high: 9)]
-    #expect(lane.beginning([short: 5, cut: 8], last, in: logs) == [short: 4, cut: 8])
+    #expect(lane.beginning([short: 5, cut: 8], in: logs) == [short: 4, cut: 8])
     #expect(lane.recognition.start(of: short) == 4)
     #expect(lane.recognition.start(of: cut) == nil)
   }

@@ -25,28 +25,23 @@ extension Lane {
   /// If the brokers do not respond within two seconds, the record is assumed not to be deleted. Reading it reports the
   /// error if it is. A log that ends before it is read from there, too: when it has grown, it is compared.
   func beginning(_ starts: [TopicPartition: Int64]) -> [TopicPartition: Int64] {
-    var comparable: [TopicPartition: Int64] = [:]
-    for partition in starts.keys {
-      guard let last = recognition.start(of: partition) else { continue }
-      if uncomparable[partition] == last {
-        recognition.forget(partition)
-      } else {
-        comparable[partition] = last
-      }
+    for (partition, last) in uncomparable
+    where starts[partition] != nil && recognition.start(of: partition) == last {
+      recognition.forget(partition)
     }
+    let comparable = starts.keys.filter { recognition.start(of: $0) != nil }.sorted()
     guard !comparable.isEmpty else { return starts }
     return beginning(
-      starts, comparable,
-      in: consumer?.availableWatermarks(comparable.keys.sorted(), timeoutMilliseconds: 2_000) ?? [:]
-    )
+      starts, in: consumer?.availableWatermarks(comparable, timeoutMilliseconds: 2_000) ?? [:])
   }
 
+  /// The same, with the bounds of the logs whose brokers have responded.
   func beginning(
-    _ starts: [TopicPartition: Int64], _ comparable: [TopicPartition: Int64],
-    in logs: [TopicPartition: Watermarks]
+    _ starts: [TopicPartition: Int64], in logs: [TopicPartition: Watermarks]
   ) -> [TopicPartition: Int64] {
     var result = starts
-    for (partition, last) in comparable {
+    for partition in starts.keys {
+      guard let last = recognition.start(of: partition) else { continue }
       if let log = logs[partition], last < log.low {
         recognition.forget(partition)
       } else {

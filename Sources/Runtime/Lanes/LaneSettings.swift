@@ -1,6 +1,6 @@
 public import Handling
 public import Kafka
-import Postgres
+package import Postgres
 import Schema
 
 /// The settings of every lane of a worker process.
@@ -57,17 +57,24 @@ extension LaneSettings {
     do {
       if try connection.isReadOnly() { throw PostgresError.readOnly(connection.info) }
       try Migrations.check(connection, allowsNewer: true)
-      try connection.limitLockWaits()
-      try connection.script(
-        """
-        SET ROLE \(handler.databaseRole);
-        -- A suspended process must not keep its rows locked: its successor waits for them.
-        SET idle_in_transaction_session_timeout = '30s';
-        """)
+      try connection.assume(handler)
     } catch {
       connection.close()
       throw error
     }
     return connection
+  }
+}
+
+extension Connection {
+  /// Takes the privileges of the handler's worker, and the limits of its transactions.
+  package func assume(_ handler: Handler) throws {
+    try limitLockWaits()
+    try script(
+      """
+      SET ROLE \(handler.databaseRole);
+      -- A suspended process must not keep its rows locked: its successor waits for them.
+      SET idle_in_transaction_session_timeout = '30s';
+      """)
   }
 }

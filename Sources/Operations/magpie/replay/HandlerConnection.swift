@@ -18,12 +18,7 @@ extension DatabaseOptions {
 func assume(_ handler: Handler, _ connection: Connection) throws -> Connection {
   do {
     try Migrations.check(connection, allowsNewer: true)
-    try connection.limitLockWaits()
-    try connection.script(
-      """
-      SET ROLE \(handler.databaseRole);
-      SET idle_in_transaction_session_timeout = '30s';
-      """)
+    try connection.assume(handler)
     return connection
   } catch let error as SchemaError {
     connection.close()

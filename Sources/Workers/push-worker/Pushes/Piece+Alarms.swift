@@ -52,8 +52,7 @@ extension Piece {
       // An alarm that waits for a busy device carries the badge when it is evaluated again. Making
       // its person due now would make the alarm due now, too.
       guard looks.all[index].again == nil || looks.all[index].hold != nil else { continue }
-      let person = DueKey(user: BytewiseString(alarm.row.user), notification: .zero)
-      madeDue[person] = alarm.row.partition
+      makePersonDue(alarm.row.user, alarm.row.partition)
     }
     for key in order { tell(tellings[key] ?? [], due, &looks) }
     let staying = looks.placeless.subtracting(looks.claimed)

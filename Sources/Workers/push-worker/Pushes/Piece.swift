@@ -84,6 +84,11 @@ struct Piece {
     return sent
   }
 
+  /// Makes a person due, whose badge may have changed or be in doubt.
+  mutating func makePersonDue(_ user: String, _ partition: Int32) {
+    madeDue[DueKey(user: BytewiseString(user), notification: .zero)] = partition
+  }
+
   /// Sends a claim without an answer again, unless it has expired, its device is not active any
   /// more, its alarm was read or withdrawn, or the person does not want alerts of it now. For an
   /// alarm that was read or withdrawn, claims a removal instead; for the other alerts that are not
@@ -105,7 +110,7 @@ struct Piece {
     // The alert may have arrived, so its badge is told alone.
     func endAlert(_ end: ClaimEnd) {
       ends.append(end)
-      madeDue[DueKey(user: BytewiseString(user), notification: .zero)] = partition
+      makePersonDue(user, partition)
     }
     guard now < message.expires else {
       let expired = end(.expired, "expired")

@@ -13,22 +13,14 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
   let partitions = Parameter.int4Array(turn.partitions)
   let rows = max(1, rowsMax >> turn.halvings)
   var work = Work([planByKey(keepsPlans: true)])
-  var untold: [Piece.DueKey: Int32] = [:]
+  let ended = answers.compactMap { answered in
+    ClaimEnd(
+      answered, openUntil: outbox.openUntil(answered.claim.outboxScope),
+      spread: .random(in: 0..<1)
+    ).map { (claim: answered.claim, end: $0) }
+  }
   if !answers.isEmpty {
-    var ends: [ClaimEnd] = []
-    for answered in answers {
-      let claim = answered.claim
-      guard
-        let end = ClaimEnd(
-          answered, openUntil: outbox.openUntil(claim.outboxScope), spread: .random(in: 0..<1))
-      else { continue }
-      ends.append(end)
-      // An alert that has expired does not tell its badge any more: it is told alone.
-      if claim.message.purpose == .alert, end.state == .expired {
-        untold[Piece.DueKey(user: BytewiseString(end.user), notification: .zero)] = claim.partition
-      }
-    }
-    work.add(recordEnds(ends, now: now))
+    work.add(recordEnds(ended.map { $0.end }, now: now))
     for statement in recordGone(answers) { work.add(statement) }
   }
   guard outbox.hasRoom || !answers.isEmpty else {
@@ -51,10 +43,13 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
   let people = work.add(
     readPeople(partitions, limit: max(1, peopleMax >> turn.halvings), now: now))
   let alarms = work.add(readDueAlarms(partitions, limit: rows, now: now))
-  work.finish = { [untold] results in
+  work.finish = { results in
     // Recording these answers frees their places.
     var piece = Piece(Places(in: outbox, freed: answers.count), surroundings, rows: rows)
-    piece.madeDue = untold
+    // An alert that has expired does not tell its badge any more: it is told alone.
+    for (claim, end) in ended where claim.message.purpose == .alert && end.state == .expired {
+      piece.makePersonDue(end.user, claim.partition)
+    }
     for row in results[repeats] { try piece.repeatClaim(row) }
     let due = try dueAlarms(results[alarms], surroundings)
     piece.look(at: due)
