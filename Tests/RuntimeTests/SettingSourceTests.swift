@@ -17,7 +17,7 @@ import Testing
   }
 
   private func lanes(_ source: SettingSource) throws -> Int {
-    try source.int(nil, "lanes", default: 1, 1...256)
+    try source.number(Int?.none, "lanes", default: 1, 1...256)
   }
 
   @Test func `the file's numbers and texts are read, with or without quotation marks`()
@@ -26,11 +26,11 @@ import Testing
     let source = try await read(
       #""lanes":2,"httpPort":"9","deadLetterShareLimit":0.25,"drainSeconds":3e1,"topicPrefix":7"#)
     #expect(try lanes(source) == 2)
-    #expect(try source.int(nil, "httpPort", default: 1, 0...65_535) == 9)
-    #expect(try source.double(nil, "deadLetterShareLimit", default: 0.5, 0...1) == 0.25)
-    #expect(try source.int(nil, "drainSeconds", default: 20, 1...3600) == 30)
+    #expect(try source.number(Int?.none, "httpPort", default: 1, 0...65_535) == 9)
+    #expect(try source.number(Double?.none, "deadLetterShareLimit", default: 0.5, 0...1) == 0.25)
+    #expect(try source.number(Int?.none, "drainSeconds", default: 20, 1...3600) == 30)
     #expect(try source.string(nil, "topicPrefix", default: "magpie.") == "7")
-    #expect(try source.int(nil, "watchdogSeconds", default: 600, 10...86_400) == 600)
+    #expect(try source.number(Int?.none, "watchdogSeconds", default: 600, 10...86_400) == 600)
   }
 
   @Test(arguments: ["2.5", "1e30", "300", "[2]", #"["2"]"#, "[]", #""two""#])

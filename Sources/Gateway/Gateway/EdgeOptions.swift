@@ -48,17 +48,16 @@ struct EdgeOptions: ParsableArguments, Sendable {
   func limits(_ process: ProcessOptions) async throws -> RateLimits {
     var settings = RateLimits.Settings()
     settings.requestsPerSecondPerAddress = try await process.number(
-      requestsPerSecondPerAddress, "requestsPerSecondPerAddress",
-      "--requests-per-second-per-address", 0...1_000_000,
+      "requestsPerSecondPerAddress", flag: requestsPerSecondPerAddress, 0...1_000_000,
       default: settings.requestsPerSecondPerAddress)
     settings.requestsPerSecondPerPerson = try await process.number(
-      requestsPerSecondPerPerson, "requestsPerSecondPerPerson", "--requests-per-second-per-person",
-      0...1_000_000, default: settings.requestsPerSecondPerPerson)
+      "requestsPerSecondPerPerson", flag: requestsPerSecondPerPerson, 0...1_000_000,
+      default: settings.requestsPerSecondPerPerson)
     settings.streamsPerPerson = try await process.number(
-      streamsPerPerson, "streamsPerPerson", "--streams-per-person", 0...10_000,
+      "streamsPerPerson", flag: streamsPerPerson, 0...10_000,
       default: settings.streamsPerPerson)
     settings.connectionsPerAddress = try await process.number(
-      connectionsPerAddress, "connectionsPerAddress", "--connections-per-address", 0...1_000_000,
+      "connectionsPerAddress", flag: connectionsPerAddress, 0...1_000_000,
       default: settings.connectionsPerAddress)
     settings.trustedProxies = try await proxies.count(process)
     return RateLimits(settings)
@@ -72,17 +71,5 @@ struct EdgeOptions: ParsableArguments, Sendable {
     } catch {
       throw ValidationError("--cors-origins: \(error).")
     }
-  }
-}
-
-extension ProcessOptions {
-  /// A required setting.
-  ///
-  /// - Throws: `ValidationError` if it is not set.
-  func required(_ flag: String?, _ name: String, _ option: String) async throws -> String {
-    guard let value = try await setting(name, flag: flag) else {
-      throw ValidationError("\(option) is missing; see --help.")
-    }
-    return value
   }
 }

@@ -90,17 +90,16 @@ public struct GatewayCommand: AsyncParsableCommand {
 
   public func run() async throws {
     let settings = try await process.settings(defaultHTTPPort: 9477)
-    let port = try await process.number(apiPort, "apiPort", "--api-port", 0...65_535, default: 9476)
+    let port = try await process.number("apiPort", flag: apiPort, 0...65_535, default: 9476)
     let connections = try await process.number(
-      apiConnections, "apiConnections", "--api-connections", 1...256,
+      "apiConnections", flag: apiConnections, 1...256,
       default: Self.connectionsDefault)
-    let wait = try await process.number(
-      waitSeconds, "waitSeconds", "--wait-seconds", 0...60, default: 5)
+    let wait = try await process.number("waitSeconds", flag: waitSeconds, 0...60, default: 5)
     let replicaSeconds = try await process.number(
-      replicaSeconds, "replicaSeconds", "--replica-seconds", 0...86_400, default: 60)
+      "replicaSeconds", flag: replicaSeconds, 0...86_400, default: 60)
     let rules = TokenRules(
       issuer: try await keySet.issuer(process),
-      audience: try await process.required(tokenAudience, "tokenAudience", "--token-audience"))
+      audience: try await process.required("tokenAudience", flag: tokenAudience))
     let origins = try await edge.origins(process)
     let limits = try await edge.limits(process)
     let acceptance = try Acceptance(
@@ -115,7 +114,7 @@ public struct GatewayCommand: AsyncParsableCommand {
       databaseURL: databaseURL, connections: connections, replicaSecondsMax: replicaSeconds)
     let visits = Visits(
       databaseURL: try await process.databaseURL(
-        visitsDatabaseURL, "visitsDatabaseUrl", "--visits-database-url") ?? databaseURL)
+        "visitsDatabaseUrl", flag: visitsDatabaseURL) ?? databaseURL)
     var producing = ProducerConfiguration(
       bootstrap: settings.kafka.bootstrap, source: "magpie-gateway",
       topicPrefix: settings.topicPrefix, properties: settings.kafka.properties)

@@ -49,6 +49,6 @@ struct KeyOptions: ParsableArguments, Sendable {
 
   /// - Throws: `ValidationError` if it is not set.
   func issuer(_ process: ProcessOptions) async throws -> String {
-    try await process.required(tokenIssuer, "tokenIssuer", "--token-issuer")
+    try await process.required("tokenIssuer", flag: tokenIssuer)
   }
 }

@@ -34,8 +34,7 @@ package struct OperatorOptions: ParsableArguments, Sendable {
     _ process: ProcessOptions, logger: Logger, api: SignedAPI, drainSeconds: Int,
     beside work: @escaping @Sendable () async -> Void
   ) async throws -> OperatorService {
-    let audience = try await process.required(
-      operateAudience, "operateAudience", "--operate-audience")
+    let audience = try await process.required("operateAudience", flag: operateAudience)
     // The gateway and the pages may share a file of settings.
     if try await process.setting("tokenAudience", flag: nil) == audience {
       throw ValidationError(
@@ -45,8 +44,7 @@ package struct OperatorOptions: ParsableArguments, Sendable {
     settings.trustedProxies = try await proxies.count(process)
     return OperatorService(
       host: try await process.setting("operateHost", flag: operateHost) ?? "127.0.0.1",
-      port: try await process.number(
-        operatePort, "operatePort", "--operate-port", 0...65_535, default: 9478),
+      port: try await process.number("operatePort", flag: operatePort, 0...65_535, default: 9478),
       responder: SignedResponder(
         api: api,
         edge: Edge(

@@ -13,7 +13,6 @@ struct ProxyOptions: ParsableArguments, Sendable {
 
   /// - Throws: `ValidationError` for a number that is out of range.
   func count(_ process: ProcessOptions) async throws -> Int {
-    try await process.number(
-      trustedProxies, "trustedProxies", "--trusted-proxies", 0...16, default: 0)
+    try await process.number("trustedProxies", flag: trustedProxies, 0...16, default: 0)
   }
 }

@@ -62,11 +62,11 @@ public struct ConnectionSettings {
   /// - Throws: `ValidationError` for a password on the command line or a file that cannot be read;
   ///   `PostgresError` if a password is set separately and the URL cannot be parsed.
   public func databaseURL(
-    flag: String?, _ name: String = "databaseUrl", _ option: String = "--database-url"
+    _ name: String = "databaseUrl", flag: String?
   ) throws -> String? {
     if let flag, (try? ConnectionInfo(flag)["password"]) != nil {
       throw ValidationError(
-        "\(option) with a password is refused: everybody on this machine can read command "
+        "\(option(name)) with a password is refused: everybody on this machine can read command "
           + "lines. Use \(variable(name)) or \(variable(name + "File")).")
     }
     let url = if let flag { flag } else { try secret(name) ?? "" }
@@ -118,6 +118,14 @@ func variable(_ name: String) -> String {
   name.reduce(into: "MAGPIE_") { result, character in
     if character.isUppercase { result += "_" }
     result += character.uppercased()
+  }
+}
+
+/// The command line's option for a setting such as `kafkaPasswordFile`.
+func option(_ name: String) -> String {
+  name.reduce(into: "--") { result, character in
+    if character.isUppercase { result += "-" }
+    result += character.lowercased()
   }
 }
 

@@ -25,16 +25,16 @@ extension ProcessOptions {
   public func settings(defaultHTTPPort: Int) async throws -> ProcessSettings {
     let source = try await settingSource()
     let bootstrap = try source.required(
-      kafka.kafkaBootstrap, "kafkaBootstrap", "--kafka-bootstrap", "MAGPIE_KAFKA_BOOTSTRAP")
+      kafka.kafkaBootstrap, "kafkaBootstrap", hint: SettingSource.printedByUp)
     let properties = try source.connections.kafkaProperties(flags: kafka.kafkaProperties)
     return ProcessSettings(
       kafka: ClientConfiguration(bootstrap: bootstrap, properties: properties),
       topicPrefix: try source.string(kafka.topics.topicPrefix, "topicPrefix", default: "magpie."),
       httpHost: try source.string(httpHost, "httpHost", default: "127.0.0.1"),
-      httpPort: try source.int(httpPort, "httpPort", default: defaultHTTPPort, 0...65_535),
-      watchdogSeconds: try source.int(
+      httpPort: try source.number(httpPort, "httpPort", default: defaultHTTPPort, 0...65_535),
+      watchdogSeconds: try source.number(
         watchdogSeconds, "watchdogSeconds", default: 600, 10...86_400),
-      drainSeconds: try source.int(drainSeconds, "drainSeconds", default: 20, 1...3600),
+      drainSeconds: try source.number(drainSeconds, "drainSeconds", default: 20, 1...3600),
       logFormat: try source.choice(logFormat, "logFormat", default: .text) {
         LogFormat(rawValue: $0)
       },
@@ -52,21 +52,20 @@ extension ProcessOptions {
     return value.isEmpty ? nil : value
   }
 
-  /// A number from the flag, the environment or the file.
+  /// A setting that must be there, from the same sources.
   ///
-  /// - Parameters:
-  ///   - name: of the setting, such as `apiPort`.
-  ///   - option: such as `--api-port`.
+  /// - Throws: `ValidationError` that names the option if it is not set.
+  public func required(_ name: String, flag: String?) async throws -> String {
+    try await settingSource().required(flag, name)
+  }
+
+  /// A number from the same sources.
+  ///
   /// - Throws: `ValidationError` that names the option if it is outside of `range`, or no number.
-  public func number(
-    _ flag: Int?, _ name: String, _ option: String, _ range: ClosedRange<Int>, default: Int
-  ) async throws -> Int {
-    guard let text = try await setting(name, flag: flag.map(String.init)) else { return `default` }
-    guard let value = Int(text), range.contains(value) else {
-      throw ValidationError(
-        "\(option) is \(text), but must be \(range.lowerBound) to \(range.upperBound).")
-    }
-    return value
+  public func number<Number: LosslessStringConvertible & Comparable>(
+    _ name: String, flag: Number?, _ range: ClosedRange<Number>, default: Number
+  ) async throws -> Number {
+    try await settingSource().number(flag, name, default: `default`, range)
   }
 
   /// PostgreSQL's connection string, with a password that is set separately.
@@ -75,21 +74,18 @@ extension ProcessOptions {
   public func databaseURL(_ database: DatabaseOptions) async throws -> String {
     let source = try await settingSource()
     guard let url = try source.connections.databaseURL(flag: database.databaseURL) else {
-      throw SettingSource.missing("--database-url", "MAGPIE_DATABASE_URL")
+      throw SettingSource.missing("databaseUrl", hint: SettingSource.printedByUp)
     }
     return url
   }
 
   /// The connection string of another server, with the same password if that is set separately.
   ///
-  /// - Parameters:
-  ///   - name: of the setting, such as `visitsDatabaseUrl`.
-  ///   - option: such as `--visits-database-url`.
+  /// - Parameter name: of the setting, such as `visitsDatabaseUrl`.
   /// - Returns: nil if it is not set.
   /// - Throws: `ValidationError` if the flag has a password.
-  public func databaseURL(_ flag: String?, _ name: String, _ option: String) async throws -> String?
-  {
-    try await settingSource().connections.databaseURL(flag: flag, name, option)
+  public func databaseURL(_ name: String, flag: String?) async throws -> String? {
+    try await settingSource().connections.databaseURL(name, flag: flag)
   }
 
   func settingSource(
@@ -141,36 +137,25 @@ struct SettingSource {
     try flag ?? value(key) ?? fallback
   }
 
-  func required(_ flag: String?, _ key: String, _ name: String, _ variable: String) throws -> String
-  {
+  func required(_ flag: String?, _ key: String, hint: String = "") throws -> String {
     let value = try string(flag, key, default: "")
-    guard !value.isEmpty else { throw Self.missing(name, variable) }
+    guard !value.isEmpty else { throw Self.missing(key, hint: hint) }
     return value
   }
 
-  static func missing(_ name: String, _ variable: String) -> ValidationError {
-    ValidationError(
-      "\(name) is missing: give it, or set \(variable). `magpie up` prints it as an export line.")
+  static let printedByUp = " `magpie up` prints it as an export line."
+
+  static func missing(_ key: String, hint: String) -> ValidationError {
+    ValidationError("\(option(key)) is missing: give it, or set \(variable(key)).\(hint)")
   }
 
-  func int(_ flag: Int?, _ key: String, default fallback: Int, _ range: ClosedRange<Int>) throws
-    -> Int
-  {
-    let text = try flag.map(String.init) ?? string(nil, key, default: String(fallback))
-    guard let value = Int(text), range.contains(value) else {
+  func number<Number: LosslessStringConvertible & Comparable>(
+    _ flag: Number?, _ key: String, default fallback: Number, _ range: ClosedRange<Number>
+  ) throws -> Number {
+    let text = try string(flag.map { "\($0)" }, key, default: "\(fallback)")
+    guard let value = Number(text), range.contains(value) else {
       throw ValidationError(
-        "\(key) is \(text), but must be \(range.lowerBound) to \(range.upperBound).")
-    }
-    return value
-  }
-
-  func double(
-    _ flag: Double?, _ key: String, default fallback: Double, _ range: ClosedRange<Double>
-  ) throws -> Double {
-    let text = try flag.map(String.init(describing:)) ?? string(nil, key, default: String(fallback))
-    guard let value = Double(text), range.contains(value) else {
-      throw ValidationError(
-        "\(key) is \(text), but must be \(range.lowerBound) to \(range.upperBound).")
+        "\(option(key)) is \(text), but must be \(range.lowerBound) to \(range.upperBound).")
     }
     return value
   }
@@ -181,7 +166,8 @@ struct SettingSource {
     let text = try string(flag, key, default: "")
     if text.isEmpty { return fallback }
     guard let value = parse(text) else {
-      throw ValidationError("\(key) is \(text), which is not one of the values listed by --help.")
+      throw ValidationError(
+        "\(option(key)) is \(text), which is not one of the values listed by --help.")
     }
     return value
   }

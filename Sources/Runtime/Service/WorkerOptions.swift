@@ -3,7 +3,7 @@ public import ArgumentParser
 /// The command-line options of every worker. A flag wins over its environment variable, which wins
 /// over the configuration file.
 public struct WorkerOptions: ParsableArguments, Sendable {
-  @OptionGroup var process: ProcessOptions
+  @OptionGroup public var process: ProcessOptions
   @OptionGroup var database: DatabaseOptions
 
   @Option(

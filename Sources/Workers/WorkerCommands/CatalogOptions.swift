@@ -24,8 +24,9 @@ struct CatalogOptions: ParsableArguments {
   func sentences(_ options: WorkerOptions) async throws -> Sentences {
     do {
       return try Sentences(
-        directory: try await options.setting("catalogDir", flag: catalogDir),
-        defaultLocale: try await options.setting("defaultLocale", flag: defaultLocale) ?? "en")
+        directory: try await options.process.setting("catalogDir", flag: catalogDir),
+        defaultLocale: try await options.process.setting("defaultLocale", flag: defaultLocale)
+          ?? "en")
     } catch let error as CatalogError {
       throw ValidationError(error.description)
     }

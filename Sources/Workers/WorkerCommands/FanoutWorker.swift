@@ -51,14 +51,14 @@ public struct FanoutWorker: WorkerCommand {
 
   public func run() async throws {
     let handler = feedHandler(
-      pushLimit: try await options.number(
-        pushLimit, "pushLimit", "--push-limit", 0...1_000_000, default: 10_000),
-      feedLength: try await options.number(
-        feedLength, "feedLength", "--feed-length", 10...100_000, default: 1_000),
-      evictIdleDays: try await options.number(
-        evictIdleDays, "evictIdleDays", "--evict-idle-days", 0...3650, default: 0),
-      historyDays: try await options.number(
-        feedHistoryDays, "feedHistoryDays", "--feed-history-days", 1...3650, default: 32))
+      pushLimit: try await options.process.number(
+        "pushLimit", flag: pushLimit, 0...1_000_000, default: 10_000),
+      feedLength: try await options.process.number(
+        "feedLength", flag: feedLength, 10...100_000, default: 1_000),
+      evictIdleDays: try await options.process.number(
+        "evictIdleDays", flag: evictIdleDays, 0...3650, default: 0),
+      historyDays: try await options.process.number(
+        "feedHistoryDays", flag: feedHistoryDays, 1...3650, default: 32))
     try await runWorker(handler, options: options, defaultHTTPPort: 9471)
   }
 }

@@ -60,17 +60,14 @@ public struct PushWorker: WorkerCommand {
   public func run() async throws {
     let sentences = try await catalogs.sentences(options)
     let zones = try await zoneData.zones(options)
-    guard let keysFile = try await options.setting("tokenKeysFile", flag: tokenKeysFile) else {
-      throw ValidationError(
-        "--token-keys-file is missing: give it, or set MAGPIE_TOKEN_KEYS_FILE.")
-    }
+    let keysFile = try await options.process.required("tokenKeysFile", flag: tokenKeysFile)
     let keys: TokenKeys
     do throws(TokenKeyError) {
       keys = try TokenKeys(file: keysFile)
     } catch {
       throw ValidationError("--token-keys-file \(keysFile): \(error).")
     }
-    let pushFile = try await options.setting("pushConfig", flag: pushConfig)
+    let pushFile = try await options.process.setting("pushConfig", flag: pushConfig)
     let apps: PushApps?
     do throws(PushAppsError) {
       apps = if let pushFile { try PushApps(file: pushFile, keys: keys) } else { nil }
@@ -79,14 +76,14 @@ public struct PushWorker: WorkerCommand {
     }
     let bounds = PushBounds(
       timeToLiveSeconds: Int64(
-        try await options.number(
-          timeToLive, "timeToLive", "--time-to-live", 60...2_419_200, default: 86_400)))
+        try await options.process.number(
+          "timeToLive", flag: timeToLive, 60...2_419_200, default: 86_400)))
     let outbox = Outbox(
-      capacity: try await options.number(
-        pushesUnderWay, "pushesUnderWay", "--pushes-under-way", 1...100_000, default: 2000),
+      capacity: try await options.process.number(
+        "pushesUnderWay", flag: pushesUnderWay, 1...100_000, default: 2000),
       rate: Int64(
-        try await options.number(
-          providerRate, "providerRate", "--provider-rate", 1...1_000_000, default: 1000)))
+        try await options.process.number(
+          "providerRate", flag: providerRate, 1...1_000_000, default: 1000)))
     try await runWorker(
       pushHandler(
         engine: sentences.current, keys: keys, zones: zones, outbox: outbox, bounds: bounds),

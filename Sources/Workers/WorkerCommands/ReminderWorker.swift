@@ -36,9 +36,9 @@ public struct ReminderWorker: WorkerCommand {
   public func run() async throws {
     let sentences = try await catalogs.sentences(options)
     let zones = try await zoneData.zones(options)
-    let bound = try await options.number(
-      lateBound, "lateBound", "--late-bound", 60...31_536_000, default: 86_400)
-    let key = try await options.setting("secretFile", flag: secretFile).map {
+    let bound = try await options.process.number(
+      "lateBound", flag: lateBound, 60...31_536_000, default: 86_400)
+    let key = try await options.process.setting("secretFile", flag: secretFile).map {
       try secret(inFile: $0)
     }
     let warnings =

@@ -14,7 +14,7 @@ struct ZoneOptions: ParsableArguments {
   /// - Throws: `ValidationError` if the directory has no zones.
   func zones(_ options: WorkerOptions) async throws -> ZoneDirectory {
     let zones = ZoneDirectory(
-      path: try await options.setting("zoneinfoDir", flag: zoneinfoDir)
+      path: try await options.process.setting("zoneinfoDir", flag: zoneinfoDir)
         ?? ZoneDirectory.systemPath)
     do throws(ZoneError) {
       _ = try zones.zone("UTC")

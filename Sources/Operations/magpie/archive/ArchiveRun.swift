@@ -49,9 +49,9 @@ struct ArchiveRun: ParsableCommand {
       topics: archivedTopics.map { $0.name(prefix: prefix) },
       group: ConsumerGroup.archive(prefix: prefix), directory: directory)
     archiving.segmentBytesMax =
-      Int(try await number("segmentMib", segmentMib.map(Double.init), 64, 1...512)) << 20
+      try await process.number("segmentMib", flag: segmentMib, 1...512, default: 64) << 20
     archiving.segmentAgeMax = .seconds(
-      try await number("segmentSeconds", segmentSeconds, 10, 0.1...3600))
+      try await process.number("segmentSeconds", flag: segmentSeconds, 0.1...3600, default: 10))
     let storage = try DirectoryStorage(directory, creating: true)
     let lock = try storage.lockForWriting()
     let process = ConsumerProcess(label: "magpie_archive", settings: settings)
@@ -64,17 +64,6 @@ struct ArchiveRun: ParsableCommand {
       ).run()
     }
     withExtendedLifetime(lock) {}
-  }
-
-  private func number(
-    _ name: String, _ flag: Double?, _ fallback: Double, _ range: ClosedRange<Double>
-  ) async throws -> Double {
-    let text = try await process.setting(name, flag: flag.map { "\($0)" })
-    guard let value = text.map(Double.init) ?? fallback, range.contains(value) else {
-      throw ValidationError(
-        "\(name) is \(text ?? ""), but must be \(range.lowerBound) to \(range.upperBound).")
-    }
-    return value
   }
 }
 
