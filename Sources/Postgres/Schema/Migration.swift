@@ -92,5 +92,6 @@ extension Migrations {
     Migration(55, "cheaper_pages", PackageResources._055_cheaper_pages_sql),
     Migration(56, "due_digests", PackageResources._056_due_digests_sql),
     Migration(57, "search_plans", PackageResources._057_search_plans_sql),
+    Migration(58, "searches_by_index", PackageResources._058_searches_by_index_sql),
   ]
 }
