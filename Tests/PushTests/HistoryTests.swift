@@ -31,10 +31,14 @@ private final class Phones {
     var badge: Int?
   }
 
-  private static let people = ["ann", "cem", "dao"]
+  private static let people = ["ann", "cem", "dao", quiet]
+  /// Wants the badge alone.
+  private static let quiet = "eve"
   private static let installations = ["phone", "tablet"]
 
   private let world: PushWorld
+  /// The provider never accepts what is for this one.
+  private let broken = DeviceKey("cem", "tablet")
   /// By the fingerprint of the token.
   private var screens: [[UInt8]: Screen] = [:]
   private var found: [String] = []
@@ -42,8 +46,10 @@ private final class Phones {
   private var tokens = 0
 
   init() throws {
-    world = try PushWorld(bounds: PushBounds(alertsAMinute: 2))
+    world = try PushWorld(bounds: PushBounds(timeToLiveSeconds: 7200, alertsAMinute: 2))
     for person in Self.people { try world.register(of: person, token: newToken()) }
+    try world.apply(
+      .pushPreferences(.with { ($0.user, $0.silentKinds) = (Self.quiet, ["like", "message"]) }))
     world.isLate = true
   }
 
@@ -72,7 +78,12 @@ private final class Phones {
     case 11:
       let name = "Bo \(Int.random(in: 0..<100, using: &generator))"
       try world.apply(.profileChanged(.with { ($0.user, $0.nickname) = ("bo", name) }))
-    case 12: try world.register(installation, of: person, token: newToken())
+    case 12:
+      // The app is the one of before, and shows what it did.
+      let shown = try fingerprint(of: person, installation).flatMap { screens[$0] }
+      try world.register(installation, of: person, token: newToken())
+      while !world.isCaughtUp { try world.catchUp(using: &generator) }
+      if let shown, let token = try fingerprint(of: person, installation) { screens[token] = shown }
     case 13 where Bool.random(using: &generator):
       try world.apply(.deviceRemoved(.with { ($0.user, $0.installation) = (person, installation) }))
     case 14:
@@ -138,6 +149,9 @@ private final class Phones {
       if !devices.insert(DeviceKey(claim.device)).inserted {
         found.append("two messages at once for \(claim.device)")
       }
+      if message.purpose == .alert, claim.device.user == Self.quiet {
+        found.append("\(message.notification) was not wanted")
+      }
       if message.expires <= world.now { found.append("\(message.notification) has expired") }
       let isUnread = try alarms(of: claim.device.user).contains {
         $0.id == message.notification && $0.isUnread
@@ -157,6 +171,10 @@ private final class Phones {
   }
 
   private func note(_ claim: Claim, _ outcome: ClaimOutcome, isShown: Bool) {
+    guard DeviceKey(claim.device) != broken else {
+      let answer = ClaimOutcome.answer(.retry(after: .seconds(5)))
+      return world.outbox.note(Answered(claim, answer, at: world.now))
+    }
     if isShown {
       var screen = screens[claim.fingerprint] ?? Screen()
       switch claim.message.purpose {
@@ -169,6 +187,13 @@ private final class Phones {
       screens[claim.fingerprint] = screen
     }
     world.outbox.note(Answered(claim, outcome, at: world.now))
+  }
+
+  private func fingerprint(of person: String, _ installation: String) throws -> [UInt8]? {
+    try world.admin.query(
+      "SELECT fingerprint FROM push_devices WHERE user_id = $1 AND installation = $2",
+      [.text(person), .text(installation)]
+    ).map { try $0.byteaOrNil(0) }.first ?? nil
   }
 
   private struct Alarm {
@@ -197,6 +222,7 @@ private final class Phones {
       "SELECT user_id, installation, fingerprint, registered_at FROM push_active_devices")
     {
       let (person, installation) = (try row.text(0), try row.text(1))
+      guard DeviceKey(person, installation) != broken else { continue }
       let registered = try row.timestamptz(3)
       let screen = screens[try row.bytea(2)] ?? Screen()
       let alarms = try alarms(of: person)
@@ -209,7 +235,8 @@ private final class Phones {
         found.append("\(name) shows \(shown), not \(badge)")
       }
       for alarm in alarms where alarm.isUnread {
-        guard let raisedAt = alarm.raisedAt, raisedAt > registered else { continue }
+        guard let raisedAt = alarm.raisedAt, raisedAt > registered, person != Self.quiet
+        else { continue }
         let told = try world.admin.query(
           """
           SELECT FROM push_claims

@@ -19,8 +19,9 @@ struct ClaimEnd {
 
 extension ClaimEnd {
   /// SQL: the answers after which an alert may be visible although no provider accepted it: it was read, its
-  /// kind silenced or quiet hours began before it could be sent again, or a webhook's server did not answer.
-  static let maybeArrived = "'read', 'silenced', 'quiet', 'no-answer'"
+  /// kind silenced, its device removed or quiet hours began before it could be sent again, or a webhook's server
+  /// did not answer.
+  static let maybeArrived = "'read', 'silenced', 'removed', 'quiet', 'no-answer'"
 
   /// - Parameters:
   ///   - openUntil: when the breaker of the claim's scope closes, if it is open.
@@ -72,7 +73,9 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
         state = e.state, answer = e.answer, answered_at = e.answered_at, due_at = e.due_at,
         content = NULL,
         may_show = CASE
-          WHEN c.purpose = 'removal' THEN c.may_show AND e.state = 'waiting'
+          -- A token that is gone may have been replaced by a newer one. At most twice: the provider's time may be wrong.
+          WHEN c.purpose = 'removal'
+          THEN c.may_show AND (e.state = 'waiting' OR e.state = 'gone' AND c.attempts < 3)
           -- It may have arrived without an answer. A 5xx that names no error of the provider may be that of a gateway
           -- before a server that has taken it.
           ELSE c.may_show OR c.purpose = 'alert'
@@ -87,8 +90,8 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
       RETURNING c.user_id, c.installation, c.notification_id, c.partition, c.claim, e.answer,
         c.purpose IN ('alert', 'part') AS is_alert,
         CASE
-          -- The device may have been registered again since. At most twice: the provider's time may be wrong.
-          WHEN e.state = 'gone' AND c.purpose IN ('alert', 'part') AND c.attempts < 3 THEN $8
+          -- The device may have been registered again since.
+          WHEN e.state = 'gone' AND c.attempts < 3 THEN $8
           ELSE e.due_at
         END AS due_at
     ), woken AS (

@@ -59,6 +59,22 @@ func writeClaims(_ claims: [NewClaim]) -> Statement {
     ])
 }
 
+/// If the clock was set back, lets older claims of these people be from before now: the claim of the latest time is
+/// what a device was told last.
+func setBackClaims(_ claims: [NewClaim], now: EventTime) -> Statement {
+  Statement(
+    """
+    UPDATE push_claims c SET claimed_at = $2
+    -- One without an answer is due at once: see `readRepeats`.
+    WHERE c.user_id = ANY ($1) AND c.claimed_at > $3 AND c.state <> 'claimed'
+    """,
+    [
+      .textArray(Set(claims.map { BytewiseString($0.claim.device.user) }).sorted().map(\.string)),
+      .timestamptz(now.microseconds - 1),
+      .timestamptz(now.microseconds + Outbox.simultaneousMicroseconds),
+    ])
+}
+
 /// Reads the due claims that have no answer, with the current state of their alarms and devices. If the
 /// clock was set back, claims of the time before count as due.
 ///

@@ -64,9 +64,10 @@ func writeTokens(_ rows: [DeviceRow]) -> Statement {
 }
 
 /// Makes the alarms due that can be pushed because of a registration: those whose last claim on the
-/// installation ended as `gone`, and those raised since the registration, which may have been
-/// evaluated before it was applied.
-func wakeAlarms(_ rows: [DeviceRow], now: EventTime) -> Statement {
+/// installation was not accepted, and those raised since the registration, which may have been
+/// evaluated before it was applied. Makes the people due whose installation is active again: meanwhile it was
+/// told nothing.
+func wakeDevices(_ rows: [DeviceRow], now: EventTime) -> Statement {
   Statement(
     """
     INSERT INTO push_due AS d (user_id, notification_id, partition, due_at, since)
@@ -76,7 +77,7 @@ func wakeAlarms(_ rows: [DeviceRow], now: EventTime) -> Statement {
       FROM unnest($1::text[], $2::text[]) AS e (user_id, installation)
       CROSS JOIN LATERAL (
         SELECT c.* FROM push_claims c
-        WHERE c.user_id = e.user_id AND c.installation = e.installation AND c.state = 'gone'
+        WHERE c.user_id = e.user_id AND c.installation = e.installation AND c.state IN ('gone', 'waiting')
           AND c.purpose IN ('alert', 'part') AND c.expires_at > $5
         ORDER BY c.claimed_at DESC LIMIT \(wokenMax)
       ) c
@@ -89,6 +90,15 @@ func wakeAlarms(_ rows: [DeviceRow], now: EventTime) -> Statement {
         WHERE n.recipient = e.user_id AND n.raised_at >= least(e.version_time, $5) AND NOT n.retracted
         ORDER BY n.raised_at DESC LIMIT \(wokenMax)
       ) a
+      UNION ALL
+      SELECT d.user_id, '00000000-0000-0000-0000-000000000000', e.partition
+      FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::int[])
+        AS e (user_id, installation, version_time, partition)
+      JOIN push_devices d ON d.user_id = e.user_id AND d.installation = e.installation
+        AND d.active_since = least(e.version_time, $5)
+      WHERE EXISTS (
+        SELECT FROM push_claims c
+        WHERE c.user_id = e.user_id AND c.installation = e.installation)
     ) w
     GROUP BY w.user_id, w.notification_id
     ORDER BY w.user_id COLLATE "C", w.notification_id

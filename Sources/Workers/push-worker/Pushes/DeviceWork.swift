@@ -45,7 +45,7 @@ func devicesWork(
   if !devices.isEmpty { work.add(writeDevices(devices, now: now)) }
   if !tokens.isEmpty {
     work.add(writeTokens(tokens))
-    work.add(wakeAlarms(tokens, now: now))
+    work.add(wakeDevices(tokens, now: now))
   }
   if !people.isEmpty {
     work.add(writePreferences(people))

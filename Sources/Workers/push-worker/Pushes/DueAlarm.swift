@@ -212,7 +212,8 @@ extension DueAlarm {
     // An alert can be claimed again if the provider did not accept it, or if it was sent to a token
     // that is gone: the device has registered another one since.
     let isOpen = isAlert && (isWaiting || state == "gone")
-    let isSame = isAlert ? isOpen && claimed == alarm.raisedAt.microseconds : isWaiting
+    let isSame =
+      isAlert ? isOpen && claimed == alarm.raisedAt.microseconds : isWaiting || state == "gone"
     return Target(
       active: active,
       now: DeviceNow(

@@ -32,8 +32,8 @@ private let visibleMax = 500
 
 /// Reads the due people: a row for each active device, or one without a device, with the current
 /// badge, the badge that the device was last told, and the alarms that devices may show although
-/// they are read or hidden. A device that was told none counts as showing 0. If nobody knows whether
-/// the last alert arrived, the badge told is -1, which no current one is.
+/// they are read or hidden. A device that was told none counts as showing 0. If it is not
+/// known which badge the last message told, it is -1, which no current one is.
 ///
 /// Reads it all in one snapshot. Otherwise notification-worker could commit the record between two
 /// reads, and the person would be closed without what the record has hidden.
@@ -41,19 +41,21 @@ func readPeople(_ partitions: Parameter, limit: Int, now: EventTime) -> Statemen
   Statement(
     """
     SELECT q.user_id, q.notification_id, q.partition, q.version, q.since, q.revision, q.reached,
-      v.hidden, badge(q.user_id) AS badge, coalesce(l.badge, 0) AS told, u.due_at AS busy_until,
+      v.hidden, d.installation = ANY (v.installations) AS is_hidden_here,
+      badge(q.user_id) AS badge, coalesce(l.badge, 0) AS told, u.due_at AS busy_until,
       w.due_at AS waits_until, w.answered_at, w.attempts, w.expires_at, w.badge AS waiting_badge,
       \(ActiveDevice.columns)
     FROM \(reachedPeople) q
     LEFT JOIN LATERAL (
-      SELECT string_agg(DISTINCT h.notification_id::text, ',') FILTER (WHERE h.is_hidden) AS hidden
+      SELECT string_agg(DISTINCT h.notification_id::text, ',') FILTER (WHERE h.is_hidden) AS hidden,
+        array_agg(DISTINCT h.installation) FILTER (WHERE h.is_hidden) AS installations
       FROM (
-        SELECT v.notification_id,
+        SELECT v.notification_id, v.installation,
           CASE WHEN s.shown THEN NOT coalesce(s.unread, false)
             -- Not one that is to be rendered again: its event makes it due.
             ELSE NOT alarm_awaits_rendering(q.user_id, v.notification_id) END AS is_hidden
         FROM (
-          SELECT c.notification_id FROM push_claims c
+          SELECT c.notification_id, c.installation FROM push_claims c
           WHERE c.user_id = q.user_id AND \(mayShow)
             -- No removal can reach an inactive device.
             AND EXISTS (
@@ -66,15 +68,16 @@ func readPeople(_ partitions: Parameter, limit: Int, now: EventTime) -> Statemen
     ) v ON q.reached
     LEFT JOIN push_active_devices d ON d.user_id = q.user_id
     LEFT JOIN LATERAL (
-      SELECT CASE WHEN k.state IN ('claimed', 'accepted') OR k.purpose = 'badge' THEN k.badge
-        ELSE -1 END AS badge
+      SELECT CASE
+          WHEN k.state IN ('claimed', 'accepted')
+            -- A badge that was given up is not tried again before it is another number.
+            OR k.purpose = 'badge' AND k.state IN ('refused', 'expired') THEN k.badge
+          -- It may have arrived, or has replaced a claim that did.
+          ELSE -1 END AS badge
       FROM push_claims k
       WHERE k.user_id = q.user_id AND k.installation = d.installation AND k.badge IS NOT NULL
-        AND (
-          k.state IN ('claimed', 'accepted')
-          -- A badge that was given up is not tried again before it is another number.
-          OR k.purpose = 'badge' AND k.state IN ('refused', 'expired')
-          OR k.purpose = 'alert' AND k.may_show)
+        -- An alert that did not arrive tells nothing.
+        AND (k.may_show OR k.purpose IN ('badge', 'removal') OR k.state IN ('claimed', 'accepted'))
       ORDER BY k.claimed_at DESC LIMIT 1
     ) l ON true
     LEFT JOIN LATERAL (
@@ -88,21 +91,23 @@ func readPeople(_ partitions: Parameter, limit: Int, now: EventTime) -> Statemen
     """, [partitions, .int8(Int64(limit)), .timestamptz(now.microseconds)])
 }
 
-/// Makes alarms and people due now, unless they are due already.
-func makeDue(_ keys: [Piece.DueKey: Int32], now: EventTime) -> Statement {
+/// Makes alarms and people due, unless they are due earlier.
+func writeDue(_ keys: [Piece.DueKey: Piece.Due], now: EventTime) -> Statement {
   let rows = Array(keys)
   return Statement(
     """
     INSERT INTO push_due AS d (user_id, notification_id, partition, due_at, since)
-    SELECT e.user_id, e.id, e.partition, $4, $4
-    FROM unnest($1::text[], $2::uuid[], $3::int[]) AS e (user_id, id, partition)
+    SELECT e.user_id, e.id, e.partition, e.due_at, $5
+    FROM unnest($1::text[], $2::uuid[], $3::int[], $4::timestamptz[])
+      AS e (user_id, id, partition, due_at)
     ORDER BY e.user_id COLLATE "C", e.id
     ON CONFLICT (user_id, notification_id) DO UPDATE SET
       due_at = least(d.due_at, EXCLUDED.due_at), revision = d.revision + 1
     """,
     [
       .textArray(rows.map(\.key.user.string)), .uuidArray(rows.map(\.key.notification)),
-      .int4Array(rows.map(\.value)), .timestamptz(now.microseconds),
+      .int4Array(rows.map(\.value.partition)), .timestamptzArray(rows.map(\.value.at.microseconds)),
+      .timestamptz(now.microseconds),
     ])
 }
 
@@ -135,13 +140,15 @@ extension Piece {
     }
     if let ids = try row.textOrNil("hidden") {
       for id in ids.split(separator: ",").compactMap({ UUID(uuidString: String($0)) }) {
-        madeDue[DueKey(user: BytewiseString(due.user), notification: id)] = due.partition
+        makeDue(DueKey(user: BytewiseString(due.user), notification: id), due.partition)
       }
       // The removals carry the badge, and their answers make the person due again, for other
       // devices and for alarms beyond the newest `visibleMax`. Removals that cannot be sent for days must not
       // be evaluated all the time, so wait as long as the row has waited: 2 s at least, 15 min at most.
       let age = now.microseconds - due.since
-      return later(surroundings.time(after: age, within: 2_000_000...900_000_000))
+      later(surroundings.time(after: age, within: 2_000_000...900_000_000))
+      // To this device. What cannot be removed from another one does not keep the badge from it.
+      guard try row.boolOrNil("is_hidden_here") != true else { return }
     }
     let badge = try row.int("badge")
     // No badge alone for browsers: they may show a notification of their own for a push that shows

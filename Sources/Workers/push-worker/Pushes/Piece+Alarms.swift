@@ -47,18 +47,13 @@ extension Piece {
       }
       looks.all.append(look)
     }
-    let told = Set(tellings.values.joined().map(\.alarm))
-    for (index, alarm) in due.enumerated() where !told.contains(index) && !alarm.targets.isEmpty {
-      // An alarm that waits for a busy device carries the badge when it is evaluated again. Making
-      // its person due now would make the alarm due now, too.
-      guard looks.all[index].again == nil || looks.all[index].hold != nil else { continue }
-      makePersonDue(alarm.row.user, alarm.row.partition)
-    }
     for key in order { tell(tellings[key] ?? [], due, &looks) }
     let staying = looks.placeless.subtracting(looks.claimed)
     // Nearly all that was read waits for requests to be answered: what waits behind it is not read.
     let isStuck = staying.count >= rows * 4 / 5
     for (index, (alarm, look)) in zip(due, looks.all).enumerated() {
+      let isWaiting = look.again != nil && look.hold == nil || looks.placeless.contains(index)
+      tellBadge(alarm, look, isWaiting: isWaiting)
       var next = look.again
       if staying.contains(index) {
         // Without a place the row stays unchanged at the head of the queue, unless it keeps those of other scopes from
@@ -77,6 +72,22 @@ extension Piece {
         closed.append(alarm.row)
       }
     }
+  }
+
+  /// Makes the person of an alarm due if one of the devices gets the alarm neither now nor later, so that
+  /// nothing about the alarm tells it the badge.
+  ///
+  /// - Parameter isWaiting: whether another device is to get it later.
+  private mutating func tellBadge(_ due: DueAlarm, _ look: Look, isWaiting: Bool) {
+    let told = Set(look.alerts + look.removals + look.waiting)
+    let isLeftOut = due.targets.contains {
+      !told.contains($0.now.installation) && $0.active.device.provider != .webPush
+    }
+    guard isLeftOut else { return }
+    // A person makes due what another device still shows, that is, perhaps this alarm: not all the time while it waits.
+    let age = now.microseconds - due.row.since
+    let later = surroundings.time(after: age, within: 1_000_000...900_000_000)
+    makePersonDue(due.row.user, due.row.partition, at: isWaiting ? later : nil)
   }
 
   private mutating func tell(_ tellings: [Telling], _ due: [DueAlarm], _ looks: inout Looks) {

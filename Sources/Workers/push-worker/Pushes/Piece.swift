@@ -21,6 +21,12 @@ struct Piece {
     var notification: UUID
   }
 
+  /// A row of `push_due` that is made due.
+  struct Due {
+    var partition: Int32
+    var at: EventTime
+  }
+
   let places: Places
   let surroundings: Surroundings
   /// The most due alarms that it reads.
@@ -32,10 +38,10 @@ struct Piece {
   var closed: [DueRow] = []
   var again: [Again] = []
   var people: [DuePerson] = []
-  /// Rows to make due, with their partitions: alarms that devices may show although they are read
+  /// Rows to make due: alarms that devices may show although they are read
   /// or hidden, and people whose badge may have changed although no message about the alarm was
   /// claimed.
-  var madeDue: [DueKey: Int32] = [:]
+  private var madeDue: [DueKey: Due] = [:]
   /// The devices for which this piece has claimed a message.
   private var claimed: Set<DeviceKey> = []
   private var sentAgain = 0
@@ -84,9 +90,20 @@ struct Piece {
     return sent
   }
 
+  /// Whether it makes rows due.
+  var makesDue: Bool { !madeDue.isEmpty }
+
+  /// Makes an alarm or a person due.
+  ///
+  /// - Parameter time: nil for now.
+  mutating func makeDue(_ key: DueKey, _ partition: Int32, at time: EventTime? = nil) {
+    let time = min(time ?? now, madeDue[key]?.at ?? time ?? now)
+    madeDue[key] = Due(partition: partition, at: time)
+  }
+
   /// Makes a person due, whose badge may have changed or be in doubt.
-  mutating func makePersonDue(_ user: String, _ partition: Int32) {
-    madeDue[DueKey(user: BytewiseString(user), notification: .zero)] = partition
+  mutating func makePersonDue(_ user: String, _ partition: Int32, at time: EventTime? = nil) {
+    makeDue(DueKey(user: BytewiseString(user), notification: .zero), partition, at: time)
   }
 
   /// Sends a claim without an answer again, unless it has expired, its device is not active any
@@ -107,15 +124,12 @@ struct Piece {
     }
     let isAlert = message.purpose == .alert
     let partition = Int32(clamping: try row.int("partition"))
-    // The alert may have arrived, so its badge is told alone.
-    func endAlert(_ end: ClaimEnd) {
+    // Its badge is told alone: nobody knows whether the message has arrived.
+    func give(up end: ClaimEnd) {
       ends.append(end)
-      makePersonDue(user, partition)
+      if message.purpose != .badge { makePersonDue(user, partition) }
     }
-    guard now < message.expires else {
-      let expired = end(.expired, "expired")
-      return isAlert ? endAlert(expired) : ends.append(expired)
-    }
+    guard now < message.expires else { return give(up: end(.expired, "expired")) }
     let isUnread = try row.bool("shown") && row.boolOrNil("unread") ?? false
     let isUndecided = try row.bool("awaits_rendering")
     let isRead = isAlert && !isUnread && !isUndecided
@@ -125,9 +139,9 @@ struct Piece {
     }
     if isAlert, !isRead {
       // The alert may have arrived: see `ClaimEnd.maybeArrived`.
-      guard try !row.bool("unwanted") else { return endAlert(end(.refused, "silenced")) }
+      guard try !row.bool("unwanted") else { return give(up: end(.refused, "silenced")) }
       if let until = try quietUntil(row, user: user, surroundings) {
-        return endAlert(end(.waiting, "quiet", dueAt: until))
+        return give(up: end(.waiting, "quiet", dueAt: until))
       }
     }
     var claim = active.claim(
@@ -193,9 +207,9 @@ struct Piece {
     if !ends.isEmpty { statements.append(recordEnds(ends, now: now)) }
     if !closed.isEmpty { statements.append(closeRows(closed)) }
     if !again.isEmpty { statements.append(postponeRows(again)) }
-    if !madeDue.isEmpty { statements.append(makeDue(madeDue, now: now)) }
+    if !madeDue.isEmpty { statements.append(writeDue(madeDue, now: now)) }
     if !repeats.isEmpty { statements.append(repeatClaims(repeats)) }
-    if !written.isEmpty { statements.append(writeClaims(written)) }
+    if !written.isEmpty { statements += [setBackClaims(written, now: now), writeClaims(written)] }
     return statements
   }
 }

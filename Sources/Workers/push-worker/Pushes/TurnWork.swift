@@ -46,8 +46,8 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
   work.finish = { results in
     // Recording these answers frees their places.
     var piece = Piece(Places(in: outbox, freed: answers.count), surroundings, rows: rows)
-    // An alert that has expired does not tell its badge any more: it is told alone.
-    for (claim, end) in ended where claim.message.purpose == .alert && end.state == .expired {
+    // What has expired does not tell its badge any more: it is told alone.
+    for (claim, end) in ended where claim.message.purpose != .badge && end.state == .expired {
       piece.makePersonDue(end.user, claim.partition)
     }
     for row in results[repeats] { try piece.repeatClaim(row) }
@@ -62,7 +62,7 @@ func turnWork(_ turn: Turn, _ surroundings: Surroundings) -> Work {
     // Each turn has a fixed cost. If few rows moved for lack of places, wait for more answers.
     outcome.hasMore =
       piece.moved - piece.crowded >= max(1, rows / 5) && due.count >= rows
-      || !piece.madeDue.isEmpty
+      || piece.makesDue
     let (places, claims) = (piece.places, piece.toSend)
     outcome.afterCommit = {
       outbox.remove(answers)

@@ -63,6 +63,8 @@ public struct Look: Sendable, Hashable {
   /// The installations that get an alert, and those that get a removal.
   public var alerts: [String] = []
   public var removals: [String] = []
+  /// The installations that may get one of them later, whatever the time to ring.
+  public var waiting: [String] = []
   /// When to evaluate the alarm again; nil if nothing is left to do.
   public var again: EventTime?
   /// Why the alerts are held until then, if they are.
@@ -87,12 +89,13 @@ public struct Look: Sendable, Hashable {
     self.init()
     // Wait for the event to be committed. If it is a phantom, go on with the committed row.
     if alarm.version < alarm.eventVersion, let next = Self.nextLook(since: alarm.since, now: now) {
-      again = next
+      (again, waiting) = (next, devices.map(\.installation))
       return
     }
     guard !alarm.awaitsRendering else {
       // Its event makes it due at once. Until then, wait for as long as the row has waited.
       let age = now.microseconds - alarm.since.microseconds
+      waiting = devices.map(\.installation)
       again = EventTime(
         microseconds: now.microseconds + min(max(age, 2_000_000), Self.longestMicroseconds))
       return
@@ -123,6 +126,7 @@ public struct Look: Sendable, Hashable {
     for device in devices {
       if let until = device.waitsUntil, until > now {
         again = min(again ?? until, until)
+        waiting.append(device.installation)
       } else {
         self[keyPath: list].append(device.installation)
       }
