@@ -105,8 +105,69 @@ struct BadgeTests {
     #expect(try world.dueCount() == 0)
   }
 
-  @Test("a device that is active again loses what was read meanwhile, and gets the badge")
-  func activeAgain() async throws {
+  @Test("what devices are told one after the other tells them the badge")
+  func oneAfterTheOther() async throws {
+    let world = try PushWorld()
+    try world.register()
+    try world.register("tablet", token: "abcdef0123456789")
+    try world.like("bo", "p1")
+    let first = try await world.turn().sorted { $0.device.installation < $1.device.installation }
+    #expect(badges(first) == ["phone alert 1", "tablet alert 1"])
+    try world.like("bo", "p2")
+    var next: [Claim] = []
+    for claim in first {
+      world.outbox.note(Answered(claim, .answer(.accepted), at: world.now))
+      next += try await world.turn()
+    }
+    #expect(badges(next) == ["phone alert 2", "tablet alert 2"])
+    for claim in next { world.outbox.note(Answered(claim, .answer(.accepted), at: world.now)) }
+    #expect(try await world.turn().isEmpty)
+    #expect(try world.dueCount() == 0)
+  }
+
+  @Test("while a device waits for a place, the person is not evaluated all the time")
+  func noPlace() async throws {
+    let world = try PushWorld(capacity: 4)
+    for (number, person) in ["cem", "dao"].enumerated() {
+      try world.register(of: person, token: "abcdef012345678\(number)")
+      try world.like("bo", "\(person)'s", of: person)
+    }
+    let others = try await world.turn()
+    #expect(others.count == 2)
+    try world.register()
+    try world.register("tablet", token: "a token", provider: .fcm)
+    try world.like("bo", "p1")
+    let claims = try await world.turn()
+    #expect(badges(claims) == ["tablet alert 1"])
+    world.outbox.note(Answered(claims[0], .answer(.accepted), at: world.now))
+    for _ in 0..<3 {
+      world.pass(seconds: 1)
+      #expect(try await world.turn().isEmpty)
+    }
+    for claim in others { world.outbox.note(Answered(claim, .answer(.accepted), at: world.now)) }
+    world.pass(seconds: 1)
+    #expect(badges(try await world.push()) == ["phone alert 1"])
+  }
+
+  @Test("a provider that says that a registered token is gone is not asked without end")
+  func wronglyGone() async throws {
+    let world = try PushWorld()
+    let before = world.now
+    world.pass(seconds: 60)
+    try world.register()
+    try world.like("bo", "p1")
+    #expect(try await world.push().count == 1)
+    world.pass(seconds: 1)
+    try world.apply(readAll)
+    let claims = try await world.push(.tokenGone(since: before))
+    #expect(badges(claims) == ["phone badge 0"] + Array(repeating: "phone removal 0", count: 3))
+    #expect(try world.dueCount() == 0)
+  }
+
+  @Test(
+    "a device that is active again loses what was read meanwhile, and gets the badge",
+    arguments: [1, 200_000])
+  func activeAgain(seconds: Int64) async throws {
     let world = try PushWorld()
     try world.register()
     try world.like("bo", "p1")
@@ -117,7 +178,7 @@ struct BadgeTests {
     expectAnswers(
       ["phone": .tokenGone(since: world.now)], to: try await world.turn(), in: world)
     #expect(try await world.turn().isEmpty)
-    world.pass(seconds: 1)
+    world.pass(seconds: seconds)
     try world.register(token: "abcdef0123456789")
     #expect(badges(try await world.push()) == ["phone removal 0"])
     #expect(try world.dueCount() == 0)

@@ -15,7 +15,7 @@ struct PlanTests {
     _ = try world.admin.query(planByKey(keepsPlans: true))
     let (partitions, now) = (Parameter.int4Array([0]), EventTime.now)
     for statement in [
-      wakeDevices([], now: now), setBackClaims([], now: now),
+      wakeDevices([], now: now), setBackClaims(of: [], now: now),
       readRepeats(partitions, limit: 1, answerSeconds: 30, now: now),
       readPeople(partitions, limit: 1, now: now), readDueAlarms(partitions, limit: 1, now: now),
       readActive([]), readTooMany([]),

@@ -43,8 +43,8 @@ DECLARE
 BEGIN
   IF hides AND is_erasing($2) THEN RETURN; END IF;
   RETURN QUERY
-  -- Materialized, so that it is planned for a hundred pages, and read for one: the planner takes rare words for up to a
-  -- hundred times as frequent as they are, and would read all names in order until there is a page.
+  -- Materialized, so that it is planned for 25 pages and read for one: the planner takes rare words for much more frequent
+  -- than they are, and would read all names in order until there is a page. Below three letters no index serves.
   WITH found AS MATERIALIZED (
     SELECT f.* FROM (
       SELECT p.user_id, p.nickname, p.name, p.major, p.image_url FROM profiles p
@@ -63,7 +63,7 @@ BEGIN
       OFFSET 0
     ) f
     WHERE NOT hides OR NOT is_blocked($2, f.user_id)
-    LIMIT 100 * page_size
+    LIMIT CASE WHEN length(folded) < 3 THEN 1 ELSE 25 END * page_size
   )
   SELECT f.* FROM found f LIMIT page_size;
 END

@@ -59,7 +59,8 @@ extension ClaimEnd {
 }
 
 /// Records how claims have ended. A claim that is recorded already, or was replaced by a later one,
-/// is not touched. The alarms of waiting claims become due at the claims' times; those of one
+/// is not touched. The alarms of waiting claims become due at the claims' times, those of claims that found the token
+/// gone now, at most twice; those of one
 /// message are held for up to a minute, so that they become one message again, and those that wait
 /// for the end of quiet hours until then. Due rows of these people that waited for a device become
 /// due now, at most 8 for each person.
@@ -90,8 +91,8 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
       RETURNING c.user_id, c.installation, c.notification_id, c.partition, c.claim, e.answer,
         c.purpose IN ('alert', 'part') AS is_alert,
         CASE
-          -- The device may have been registered again since.
-          WHEN e.state = 'gone' AND c.attempts < 3 THEN $8
+          -- The device may have been registered again since. Not a badge, whose attempts are not counted then.
+          WHEN e.state = 'gone' AND c.purpose <> 'badge' AND c.attempts < 3 THEN $8
           ELSE e.due_at
         END AS due_at
     ), woken AS (

@@ -59,19 +59,25 @@ func writeClaims(_ claims: [NewClaim]) -> Statement {
     ])
 }
 
-/// If the clock was set back, lets older claims of these people be from before now: the claim of the latest time is
-/// what a device was told last.
-func setBackClaims(_ claims: [NewClaim], now: EventTime) -> Statement {
+/// If the clock was set back, moves these people's claims of the time before to the past: the newest claim is what a
+/// device was told last. They stay in order, and count for no burst.
+func setBackClaims(of people: [String], now: EventTime) -> Statement {
   Statement(
     """
-    UPDATE push_claims c SET claimed_at = $2
-    -- One without an answer is due at once: see `readRepeats`.
-    WHERE c.user_id = ANY ($1) AND c.claimed_at > $3 AND c.state <> 'claimed'
+    UPDATE push_claims c SET claimed_at = c.claimed_at - (l.latest - $2) - interval '1 minute'
+    FROM (
+      SELECT p.user_id, (
+          SELECT max(k.claimed_at) FROM push_claims k WHERE k.user_id = p.user_id
+        ) AS latest
+      FROM unnest($1::text[]) AS p (user_id)
+    ) l
+    WHERE l.latest > $2 AND c.user_id = l.user_id AND c.claimed_at > $2
+      -- One without an answer is due at once: see `readRepeats`.
+      AND c.state <> 'claimed'
     """,
     [
-      .textArray(Set(claims.map { BytewiseString($0.claim.device.user) }).sorted().map(\.string)),
-      .timestamptz(now.microseconds - 1),
-      .timestamptz(now.microseconds + Outbox.simultaneousMicroseconds),
+      .textArray(Set(people.map { BytewiseString($0) }).sorted().map(\.string)),
+      .timestamptz(now.microseconds),
     ])
 }
 

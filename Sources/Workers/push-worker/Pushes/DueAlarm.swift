@@ -17,6 +17,8 @@ struct DueAlarm {
     var lastRaisedAt: EventTime?
     /// How often the same message was sent already without being accepted.
     var attempts: Int
+    /// Whether its last claim told it the alarm as it is now.
+    var isTold = false
     /// When the removal expires that is tried again; nil if none is.
     var removalExpires: EventTime?
   }
@@ -225,7 +227,10 @@ extension DueAlarm {
         expires: EventTime(microseconds: alarm.raisedAt.microseconds + seconds * 1_000_000)),
       lastRaisedAt: claimed.map { EventTime(microseconds: $0) },
       attempts: isSame ? try row.intOrNil("attempts") ?? 0 : 0,
-      removalExpires: isSame && !isAlert
+      isTold: (state == "claimed" || state == "accepted")
+        && isAlert == (alarm.isShown && alarm.isUnread)
+        && (!isAlert || claimed == alarm.raisedAt.microseconds),
+      removalExpires: isWaiting && !isAlert
         ? claimExpires.map { EventTime(microseconds: $0) } : nil)
   }
 }

@@ -80,11 +80,14 @@ extension Piece {
   /// - Parameter isWaiting: whether another device is to get it later.
   private mutating func tellBadge(_ due: DueAlarm, _ look: Look, isWaiting: Bool) {
     let told = Set(look.alerts + look.removals + look.waiting)
-    let isLeftOut = due.targets.contains {
-      !told.contains($0.now.installation) && $0.active.device.provider != .webPush
+    let isLeftOut = due.targets.contains { target in
+      !told.contains(target.now.installation) && target.active.device.provider != .webPush
+        // It was told before the others. If nobody is told now, not the alarm but the badge may have changed.
+        && (told.isEmpty || !target.isTold)
     }
     guard isLeftOut else { return }
-    // A person makes due what another device still shows, that is, perhaps this alarm: not all the time while it waits.
+    // Evaluating the person makes this alarm due again if another device still shows it, so wait as long as the row has
+    // waited.
     let age = now.microseconds - due.row.since
     let later = surroundings.time(after: age, within: 1_000_000...900_000_000)
     makePersonDue(due.row.user, due.row.partition, at: isWaiting ? later : nil)

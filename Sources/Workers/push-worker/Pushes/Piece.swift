@@ -38,9 +38,8 @@ struct Piece {
   var closed: [DueRow] = []
   var again: [Again] = []
   var people: [DuePerson] = []
-  /// Rows to make due: alarms that devices may show although they are read
-  /// or hidden, and people whose badge may have changed although no message about the alarm was
-  /// claimed.
+  /// Rows to make due: alarms that devices may show although they are read or hidden, and people of
+  /// whom a device may show another badge, which no message about an alarm tells it.
   private var madeDue: [DueKey: Due] = [:]
   /// The devices for which this piece has claimed a message.
   private var claimed: Set<DeviceKey> = []
@@ -90,8 +89,8 @@ struct Piece {
     return sent
   }
 
-  /// Whether it makes rows due.
-  var makesDue: Bool { !madeDue.isEmpty }
+  /// Whether it makes rows due now.
+  var makesDue: Bool { madeDue.values.contains { $0.at <= now } }
 
   /// Makes an alarm or a person due.
   ///
@@ -108,8 +107,8 @@ struct Piece {
 
   /// Sends a claim without an answer again, unless it has expired, its device is not active any
   /// more, its alarm was read or withdrawn, or the person does not want alerts of it now. For an
-  /// alarm that was read or withdrawn, claims a removal instead; for the other alerts that are not
-  /// sent again, makes the person due, whose badge is in doubt.
+  /// alarm that was read or withdrawn, claims a removal instead; for other messages that are not sent
+  /// again, makes the person due, whose badge is in doubt.
   mutating func repeatClaim(_ row: Row) throws {
     let (user, installation) = (try row.text("user_id"), try row.text("installation"))
     let (number, now) = (try row.int8("claim"), now)
@@ -125,11 +124,11 @@ struct Piece {
     let isAlert = message.purpose == .alert
     let partition = Int32(clamping: try row.int("partition"))
     // Its badge is told alone: nobody knows whether the message has arrived.
-    func give(up end: ClaimEnd) {
+    func giveUp(_ end: ClaimEnd) {
       ends.append(end)
       if message.purpose != .badge { makePersonDue(user, partition) }
     }
-    guard now < message.expires else { return give(up: end(.expired, "expired")) }
+    guard now < message.expires else { return giveUp(end(.expired, "expired")) }
     let isUnread = try row.bool("shown") && row.boolOrNil("unread") ?? false
     let isUndecided = try row.bool("awaits_rendering")
     let isRead = isAlert && !isUnread && !isUndecided
@@ -139,9 +138,9 @@ struct Piece {
     }
     if isAlert, !isRead {
       // The alert may have arrived: see `ClaimEnd.maybeArrived`.
-      guard try !row.bool("unwanted") else { return give(up: end(.refused, "silenced")) }
+      guard try !row.bool("unwanted") else { return giveUp(end(.refused, "silenced")) }
       if let until = try quietUntil(row, user: user, surroundings) {
-        return give(up: end(.waiting, "quiet", dueAt: until))
+        return giveUp(end(.waiting, "quiet", dueAt: until))
       }
     }
     var claim = active.claim(
@@ -208,8 +207,10 @@ struct Piece {
     if !closed.isEmpty { statements.append(closeRows(closed)) }
     if !again.isEmpty { statements.append(postponeRows(again)) }
     if !madeDue.isEmpty { statements.append(writeDue(madeDue, now: now)) }
+    let claims = repeats + written.map(\.claim)
+    if !claims.isEmpty { statements.append(setBackClaims(of: claims.map(\.device.user), now: now)) }
     if !repeats.isEmpty { statements.append(repeatClaims(repeats)) }
-    if !written.isEmpty { statements += [setBackClaims(written, now: now), writeClaims(written)] }
+    if !written.isEmpty { statements.append(writeClaims(written)) }
     return statements
   }
 }

@@ -63,7 +63,7 @@ public struct Look: Sendable, Hashable {
   /// The installations that get an alert, and those that get a removal.
   public var alerts: [String] = []
   public var removals: [String] = []
-  /// The installations that may get one of them later, whatever the time to ring.
+  /// The installations that get one of them later, unless the alarm changes; not those for which alerts are held.
   public var waiting: [String] = []
   /// When to evaluate the alarm again; nil if nothing is left to do.
   public var again: EventTime?
