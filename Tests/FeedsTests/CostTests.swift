@@ -208,6 +208,41 @@ import Testing
     }
   }
 
+  @Test(
+    "a post costs the same however many like it, and a profile however many follow it, also while somebody is erased"
+  )
+  func popular() throws {
+    let database = try FeedDatabase()
+    try database.asOwner {
+      try database.connection.script(
+        "INSERT INTO users (user_id) SELECT 'u' || g FROM generate_series(1, 10) g ORDER BY g")
+      try fillPeople(database, 1...20_000)
+      // Others have few, and that is what the planner assumes.
+      try database.connection.script(
+        """
+        INSERT INTO likes
+        SELECT 'p' || g, 'u1', 'u7', true, '2024-01-01Z', '2024-01-01Z', 'e'
+        FROM generate_series(8, 20000) g;
+        """)
+      try database.connection.script("VACUUM ANALYZE")
+    }
+    for erased in ["", "x5000"] {
+      if !erased.isEmpty {
+        try database.asOwner {
+          try database.connection.script(
+            """
+            INSERT INTO erasures (person_hash, erased_at, waits_for, user_id)
+            VALUES (person_hash('\(erased)'), now(), '{notification}', '\(erased)');
+            """)
+        }
+      }
+      for call in ["post('u2', 'p7')", "profile('u2', 'u7')"] {
+        let pages = try pages(database, call)
+        #expect(pages < 100, "\(call): \(pages)")
+      }
+    }
+  }
+
   @Test("a page reads none of the blocks that its viewer has ended")
   func endedBlocks() throws {
     let database = try FeedDatabase()

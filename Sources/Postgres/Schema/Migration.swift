@@ -93,5 +93,6 @@ extension Migrations {
     Migration(56, "due_digests", PackageResources._056_due_digests_sql),
     Migration(57, "search_plans", PackageResources._057_search_plans_sql),
     Migration(58, "searches_by_index", PackageResources._058_searches_by_index_sql),
+    Migration(59, "lookups_by_key", PackageResources._059_lookups_by_key_sql),
   ]
 }
