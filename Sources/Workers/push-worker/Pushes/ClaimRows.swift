@@ -120,8 +120,9 @@ func readRepeats(
     CROSS JOIN LATERAL alarm_state(q.user_id, q.notification_id) s
     LEFT JOIN alarms a ON a.notification_id = q.notification_id AND a.recipient = q.user_id
     \(Wishes.joins("$4"))
-    LEFT JOIN push_active_devices d
-      ON d.user_id = q.user_id AND d.installation = q.installation
+    LEFT JOIN LATERAL (
+      \(ActiveDevice.rows) AND d.installation = q.installation OFFSET 0
+    ) d ON true
     """,
     [
       partitions, .int8(Int64(limit)), .timestamptz(now.microseconds), .int2(digestNumber),
@@ -175,6 +176,10 @@ struct ActiveDevice {
   var scope: String
   var fingerprint: [UInt8]
   var sealedToken: [UInt8]
+
+  /// SQL: the active devices of the person of the row `q`. To be followed by OFFSET 0: otherwise the planner may read all
+  /// devices of everybody and compare them with each row, because it believes that nobody has more than one.
+  static let rows = "SELECT d.* FROM push_active_devices d WHERE d.user_id = q.user_id"
 
   /// SQL: the columns of `push_active_devices d` that `ActiveDevice(row)` reads.
   static let columns =

@@ -125,7 +125,7 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
         -- Not those of the time before the clock was set back.
         AND k.claimed_at <= $5
     ) r
-    LEFT JOIN push_active_devices d ON d.user_id = q.user_id
+    LEFT JOIN LATERAL (\(ActiveDevice.rows) OFFSET 0) d ON true
     LEFT JOIN LATERAL (
       SELECT c.* FROM push_claims c
       WHERE c.user_id = q.user_id AND c.installation = d.installation

@@ -30,6 +30,29 @@ private let reachedPeople = """
 /// an app.
 private let visibleMax = 500
 
+/// SQL: the alarms that devices of the person of the row `q` may show although they are read or hidden, and these
+/// devices.
+private let hiddenAlarms = """
+  SELECT string_agg(DISTINCT h.notification_id::text, ',') FILTER (WHERE h.is_hidden) AS hidden,
+    array_agg(DISTINCT h.installation) FILTER (WHERE h.is_hidden) AS installations
+  FROM (
+    SELECT v.notification_id, v.installation,
+      CASE WHEN s.shown THEN NOT coalesce(s.unread, false)
+        -- Not one that is to be rendered again: its event makes it due.
+        ELSE NOT alarm_awaits_rendering(q.user_id, v.notification_id) END AS is_hidden
+    FROM (
+      SELECT c.notification_id, c.installation FROM push_claims c
+      WHERE c.user_id = q.user_id AND \(mayShow)
+        -- No removal can reach an inactive device. OFFSET 0, or the planner reads all claims before it stops at the limit.
+        AND EXISTS (
+          SELECT FROM push_active_devices d
+          WHERE d.user_id = c.user_id AND d.installation = c.installation OFFSET 0)
+      ORDER BY c.claimed_at DESC LIMIT \(visibleMax)
+    ) v
+    CROSS JOIN LATERAL alarm_state(q.user_id, v.notification_id) s
+  ) h
+  """
+
 /// Reads the due people: a row for each active device, or one without a device, with the current
 /// badge, the badge that the device was last told, and the alarms that devices may show although
 /// they are read or hidden. A device that was told none counts as showing 0. If it is not
@@ -40,33 +63,19 @@ private let visibleMax = 500
 func readPeople(_ partitions: Parameter, limit: Int, now: EventTime) -> Statement {
   Statement(
     """
+    -- Once for each person, not for each device.
+    WITH people AS MATERIALIZED (
+      SELECT q.*, v.hidden, v.installations, badge(q.user_id) AS badge
+      FROM \(reachedPeople) q
+      LEFT JOIN LATERAL (\(hiddenAlarms)) v ON q.reached
+    )
     SELECT q.user_id, q.notification_id, q.partition, q.version, q.since, q.revision, q.reached,
-      v.hidden, d.installation = ANY (v.installations) AS is_hidden_here,
-      badge(q.user_id) AS badge, coalesce(l.badge, 0) AS told, u.due_at AS busy_until,
+      q.hidden, d.installation = ANY (q.installations) AS is_hidden_here,
+      q.badge, coalesce(l.badge, 0) AS told, u.due_at AS busy_until,
       w.due_at AS waits_until, w.answered_at, w.attempts, w.expires_at, w.badge AS waiting_badge,
       \(ActiveDevice.columns)
-    FROM \(reachedPeople) q
-    LEFT JOIN LATERAL (
-      SELECT string_agg(DISTINCT h.notification_id::text, ',') FILTER (WHERE h.is_hidden) AS hidden,
-        array_agg(DISTINCT h.installation) FILTER (WHERE h.is_hidden) AS installations
-      FROM (
-        SELECT v.notification_id, v.installation,
-          CASE WHEN s.shown THEN NOT coalesce(s.unread, false)
-            -- Not one that is to be rendered again: its event makes it due.
-            ELSE NOT alarm_awaits_rendering(q.user_id, v.notification_id) END AS is_hidden
-        FROM (
-          SELECT c.notification_id, c.installation FROM push_claims c
-          WHERE c.user_id = q.user_id AND \(mayShow)
-            -- No removal can reach an inactive device.
-            AND EXISTS (
-              SELECT FROM push_active_devices d
-              WHERE d.user_id = c.user_id AND d.installation = c.installation)
-          ORDER BY c.claimed_at DESC LIMIT \(visibleMax)
-        ) v
-        CROSS JOIN LATERAL alarm_state(q.user_id, v.notification_id) s
-      ) h
-    ) v ON q.reached
-    LEFT JOIN push_active_devices d ON d.user_id = q.user_id
+    FROM people q
+    LEFT JOIN LATERAL (\(ActiveDevice.rows) OFFSET 0) d ON true
     LEFT JOIN LATERAL (
       SELECT CASE
           WHEN k.state IN ('claimed', 'accepted')
