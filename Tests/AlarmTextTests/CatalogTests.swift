@@ -80,6 +80,31 @@ struct CatalogTests {
     #expect(failure(String(repeating: " ", count: 1 << 20) + "{}").contains("larger than"))
   }
 
+  @Test("many members on one line are read in one pass, with the right places")
+  func oneLine() {
+    let members = (0..<70_000).map { "\"k\($0)\": 0" }.joined(separator: ", ")
+    let before = "{\"@é\": {\(members)}, "
+    #expect(
+      failure(before + "\"like\": 3}")
+        == "ko.arb:1:\(before.unicodeScalars.count + 1): like: a message must be a string")
+  }
+
+  @Test("missing branches of nested selects share the program of other")
+  func missingBranches() throws {
+    let open = String(repeating: "{actorFinal, select, other{", count: 6)
+    let text = "\(open){actor} x\(String(repeating: "}}", count: 6))"
+    let file = CatalogFile(name: "ko.arb", bytes: Array("{\"like\": \"\(text)\"}".utf8))
+    let compiled = CompiledCatalog(
+      try Catalog(file), rules: try #require(LanguageRules(language: "ko")),
+      messageKeys: ["like"], signatures: [MessageSignature()], fallbacks: [])
+    #expect(compiled.code.count < text.utf8.count)
+    let engine = try AlarmTextEngine(catalogs: [file])
+    for nickname in ["나오", "민준", "서울", "Жук"] {
+      let input = AlarmInput(code: .like, actor: Actor(id: "a", nickname: nickname))
+      #expect(try engine.render(input, locale: "ko").text == "\(nickname) x")
+    }
+  }
+
   @Test("locales must be known and match the file's name")
   func locales() {
     #expect(failure("{}", name: "tlh.arb").contains("known plural rules"))
@@ -204,7 +229,7 @@ extension MessagePattern.Node {
     switch self {
     case .plural(_, let plural):
       [plural] + plural.branches.flatMap { $0.flatMap(\.plurals) }
-    case .select(_, let branches): branches.flatMap { $0.flatMap(\.plurals) }
+    case .select(_, let branches): branches.compactMap { $0 }.flatMap { $0.flatMap(\.plurals) }
     case .literal, .name, .number: []
     }
   }

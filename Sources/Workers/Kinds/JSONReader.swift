@@ -25,13 +25,11 @@ struct JSONReader {
 
   private let bytes: [UInt8]
   private var at = 0
-  private var lineStarts: [Int] = [0]
+  /// The last offset whose place was asked for, and the place.
+  private var counted = (offset: 0, line: 1, column: 1)
   static let depthLimit = 16
 
-  private init(_ bytes: [UInt8]) {
-    self.bytes = bytes
-    for (index, byte) in bytes.enumerated() where byte == 0x0A { lineStarts.append(index + 1) }
-  }
+  private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   static func read(_ bytes: [UInt8], file: String) throws(CatalogError) -> JSONValue {
     var reader = JSONReader(bytes)
@@ -48,15 +46,20 @@ struct JSONReader {
     }
   }
 
-  private func place(_ offset: Int) -> (line: Int, column: Int) {
-    var low = 0
-    var high = lineStarts.count
-    while high - low > 1 {
-      let middle = (low + high) / 2
-      if lineStarts[middle] <= offset { low = middle } else { high = middle }
+  /// Counts on from the last place, because a line can have very many members. Offsets are asked for in
+  /// ascending order.
+  private mutating func place(_ offset: Int) -> (line: Int, column: Int) {
+    while counted.offset < min(offset, bytes.count) {
+      let byte = bytes[counted.offset]
+      counted.offset += 1
+      if byte == 0x0A {
+        counted.line += 1
+        counted.column = 1
+      } else if byte & 0xC0 != 0x80 {
+        counted.column += 1
+      }
     }
-    let column = bytes[lineStarts[low]..<min(offset, bytes.count)].count { $0 & 0xC0 != 0x80 }
-    return (low + 1, column + 1)
+    return (counted.line, counted.column)
   }
 
   private func failure(_ message: String) -> Failure { Failure(message: message, offset: at) }

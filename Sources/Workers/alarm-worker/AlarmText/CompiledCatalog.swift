@@ -98,6 +98,8 @@ final class CompiledCatalog: Sendable {
 /// A `CompiledCatalog`'s program under construction.
 private struct MessageProgram {
   typealias Op = CompiledCatalog.Op
+  /// A branch, and the words of the program that hold its start.
+  typealias Branch = (nodes: [MessagePattern.Node], targets: [Int])
 
   var code: [Int32] = []
   var literals: [UInt8] = []
@@ -130,46 +132,47 @@ private struct MessageProgram {
       case .plural(let argument, let plural): emit(argument, plural)
       case .select(let argument, let branches):
         emit(.select, argument.slot)
-        let table = code.count
-        code.append(contentsOf: [Int32](repeating: 0, count: branches.count))
-        emit(branches, targets: (0..<branches.count).map { [table + $0] })
+        emit(table(of: branches, other: KoreanFinal.other.rawValue))
       }
     }
   }
 
   private mutating func emit(_ argument: MessageArgument, _ plural: MessagePattern.Plural) {
     emit(.plural, argument.slot, plural.offset, plural.exact.count)
-    var branches: [[MessagePattern.Node]] = []
-    var targets: [[Int]] = []
-    for (value, branch) in plural.exact {
+    var branches: [Branch] = []
+    for (value, nodes) in plural.exact {
       code.append(Int32(value))
-      branches.append(branch)
-      targets.append([code.count])
+      branches.append((nodes, [code.count]))
       code.append(0)
     }
-    let table = code.count
-    code.append(contentsOf: [Int32](repeating: 0, count: plural.categories.count))
-    let other = PluralCategory.other.rawValue
-    for (index, category) in plural.categories.enumerated() {
-      guard let category else { continue }
-      branches.append(category)
-      var places = [table + index]
+    branches += table(of: plural.categories, other: PluralCategory.other.rawValue)
+    emit(branches)
+  }
+
+  /// Appends a table with a target for each branch. Missing branches share the target of `other`, because copies
+  /// of it in nested messages would multiply.
+  private mutating func table(of all: [[MessagePattern.Node]?], other: Int) -> [Branch] {
+    let start = code.count
+    code.append(contentsOf: [Int32](repeating: 0, count: all.count))
+    var branches: [Branch] = []
+    for (index, nodes) in all.enumerated() {
+      guard let nodes else { continue }
+      var targets = [start + index]
       if index == other {
-        places += plural.categories.indices.filter { plural.categories[$0] == nil }
-          .map { table + $0 }
+        targets += all.indices.filter { all[$0] == nil }.map { start + $0 }
       }
-      targets.append(places)
+      branches.append((nodes, targets))
     }
-    emit(branches, targets: targets)
+    return branches
   }
 
   /// Emits the branches one after the other, each ending in a jump past the last one, and stores
-  /// the start of each in its target slots.
-  private mutating func emit(_ branches: [[MessagePattern.Node]], targets: [[Int]]) {
+  /// the start of each in its targets.
+  private mutating func emit(_ branches: [Branch]) {
     var ends: [Int] = []
-    for (branch, places) in zip(branches, targets) {
-      for place in places { code[place] = Int32(code.count) }
-      emit(branch)
+    for branch in branches {
+      for target in branch.targets { code[target] = Int32(code.count) }
+      emit(branch.nodes)
       emit(.jump, 0)
       ends.append(code.count - 1)
     }

@@ -52,7 +52,7 @@ extension MessagePattern {
     var missing: Set<PluralCategory> = []
     switch node {
     case .literal, .name, .number: return []
-    case .select(_, let all): branches = all
+    case .select(_, let all): branches = all.compactMap { $0 }
     case .plural(let argument, let plural):
       branches = plural.exact.map(\.branch) + plural.categories.compactMap { $0 }
       let showsNumber = branches.joined().contains {

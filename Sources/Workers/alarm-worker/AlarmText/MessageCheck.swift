@@ -56,7 +56,7 @@ enum MessageCheck {
         guard plural.offset <= 1 else { throw Violation(message: "an offset must be 0 or 1") }
         try check(
           branches: plural.exact.map(\.branch) + plural.categories.compactMap { $0 }, &seen)
-      case .select(_, let branches): try check(branches: branches, &seen)
+      case .select(_, let branches): try check(branches: branches.compactMap { $0 }, &seen)
       }
     }
   }
@@ -107,7 +107,7 @@ enum MessageCheck {
         }
       case .select(let argument, let branches):
         try check(argument)
-        for branch in branches { try checkNamesNobody(branch, rule) }
+        for branch in branches.compactMap({ $0 }) { try checkNamesNobody(branch, rule) }
       }
     }
   }

@@ -5,9 +5,9 @@ struct MessagePattern: Sendable {
     case name(MessageArgument)
     case number(MessageArgument, offset: Int)
     case plural(MessageArgument, Plural)
-    /// Branches by `KoreanFinal.rawValue`, then the one for an absent value; missing ones are
-    /// filled with `other`.
-    case select(MessageArgument, [[Node]])
+    /// Branches by `KoreanFinal.rawValue`, then the one for an absent value; `other` is never nil
+    /// and stands for missing ones.
+    case select(MessageArgument, [[Node]?])
   }
 
   struct Plural: Sendable {
@@ -259,7 +259,7 @@ private struct MessageParser {
   /// Only the kind's own values can be absent: nicknames are replaced by the locale's "Someone".
   private mutating func select(
     _ argument: MessageArgument, depth: Int
-  ) throws(Failure) -> [[Node]] {
+  ) throws(Failure) -> [[Node]?] {
     try expect(",", "after \"select\"")
     var branches: [[Node]?] = Array(repeating: nil, count: MessagePattern.absentBranch + 1)
     while true {
@@ -280,10 +280,10 @@ private struct MessageParser {
       }
       branches[index] = try branch(depth: depth, plural: nil)
     }
-    guard let other = branches[KoreanFinal.other.rawValue] else {
+    guard branches[KoreanFinal.other.rawValue] != nil else {
       throw failure("the select has no branch \"other\"")
     }
     at += 1
-    return branches.map { $0 ?? other }
+    return branches
   }
 }
