@@ -189,6 +189,19 @@ import Testing
     #expect(throws: Problem.self) { try acceptance.check(zone) }
   }
 
+  @Test("a directory of catalogs that cannot be read is refused, and one without kinds is not")
+  func catalogDirectory() throws {
+    for path in ["/nonexistent", #filePath] {
+      #expect {
+        try Acceptance(catalogDirectory: path, zoneinfoDirectory: nil)
+      } throws: { error in
+        "\(error)" == "\(path): cannot be read; is it a directory, and readable?"
+      }
+    }
+    let directory = URL(filePath: #filePath).deletingLastPathComponent().path
+    _ = try Acceptance(catalogDirectory: directory, zoneinfoDirectory: nil)
+  }
+
   @Test("ids are a person's own: the same for the same key, and never another person's")
   func ownIDs() {
     let id = OwnID.event("ann", "like", target: ["p"], key: "k")

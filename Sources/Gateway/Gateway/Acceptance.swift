@@ -21,7 +21,8 @@ struct Acceptance: Sendable {
   }
 
   /// - Parameter catalogDirectory: the workers' catalog directory; only its kinds.json is read.
-  /// - Throws: `ValidationError` if kinds.json is not valid, or if there is no time zone data.
+  /// - Throws: `ValidationError` if the directory cannot be read or its kinds.json is not valid, or
+  ///   if there is no time zone data.
   init(catalogDirectory: String?, zoneinfoDirectory: String?) throws {
     zones = ZoneDirectory(path: zoneinfoDirectory ?? ZoneDirectory.systemPath)
     do {
@@ -45,8 +46,16 @@ struct Acceptance: Sendable {
   }
 
   private static func kindsFiles(_ directory: String) throws -> [CatalogFile] {
+    let names: [String]
+    do {
+      names = try FileManager.default.contentsOfDirectory(atPath: directory)
+    } catch {
+      throw CatalogError(
+        file: directory, message: "cannot be read; is it a directory, and readable?")
+    }
+    // A directory with catalogs only adds no kinds.
+    guard names.contains("kinds.json") else { return [] }
     let path = URL(filePath: directory).appending(path: "kinds.json").path
-    guard FileManager.default.fileExists(atPath: path) else { return [] }
     switch BoundedFile(path: path, limit: CatalogFile.byteLimit) {
     case .bytes(let bytes): return [CatalogFile(name: path, bytes: bytes)]
     case .missing: throw ValidationError("\(path) cannot be read; is it a regular file?")
