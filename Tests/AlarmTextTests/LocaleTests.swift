@@ -23,6 +23,20 @@ struct LocaleTests {
     #expect(engine.name(of: engine.localeID(tag)) == expected)
   }
 
+  @Test("a default locale without a catalog is refused, and the error names what to do")
+  func unknownDefault() {
+    var configuration = AlarmTextEngine.Configuration()
+    configuration.defaultLocale = "ko-KR"
+    do {
+      _ = try AlarmTextEngine(configuration: configuration)
+      Issue.record("accepted")
+    } catch {
+      let text = error.description
+      #expect(text.hasPrefix("ko-KR.arb: ") && text.contains("--default-locale is ko-KR"))
+      #expect(text.contains("--catalog-dir, or name one of en, "), "\(text)")
+    }
+  }
+
   @Test("an operator's regional catalog is preferred, and falls back message by message")
   func regional() throws {
     let file = CatalogFile(

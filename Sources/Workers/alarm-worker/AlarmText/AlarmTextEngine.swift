@@ -69,8 +69,11 @@ public final class AlarmTextEngine: Sendable {
       byLocale[catalog.locale, default: Catalog(locale: catalog.locale)].override(with: catalog)
     }
     guard let fallback = byLocale[configuration.defaultLocale] else {
+      let locale = configuration.defaultLocale
       throw CatalogError(
-        file: configuration.defaultLocale, message: "the default locale has no catalog")
+        file: "\(locale).arb",
+        message: "there is no such catalog, but --default-locale is \(locale); add it to "
+          + "--catalog-dir, or name one of \(order.joined(separator: ", "))")
     }
     var keys: [String] = []
     let codeCount = (registry.all.last?.code.number ?? -1) + 1
