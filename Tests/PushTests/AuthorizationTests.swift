@@ -66,12 +66,28 @@ struct AuthorizationTests {
   }
 
   @Test(
-    "an error about a file names the member, and not what may be a key in place of a name",
+    "an error about a member names it, and not what may be a key in its place",
     arguments: [
       (#"{"apns":{"a":{"keyId":"k","teamId":"t","keyFile":"SECRET"}}}"#, "keyFile"),
       (#"{"fcm":{"a":{"serviceAccountFile":"SECRET"}}}"#, "serviceAccountFile"),
       (
         #"{"webPush":{"a":{"subject":"mailto:a@b.c","privateKeyFile":"SECRET"}}}"#, "privateKeyFile"
+      ),
+      (
+        #"{"apns":{"a":{"keyId":"","teamId":"t","keyFile":"SECRET"}}}"#,
+        "the keyId of apns for a is empty"
+      ),
+      (
+        #"{"apns":{"a":{"keyId":"k","teamId":"","keyFile":"SECRET"}}}"#,
+        "the teamId of apns for a is empty"
+      ),
+      (
+        #"{"apns":{"a":{"keyId":"k","teamId":"t","keyFile":"x","origin":"SECRET"}}}"#,
+        "the origin of apns for a"
+      ),
+      (
+        #"{"fcm":{"a":{"serviceAccountFile":"x","origin":"https://SECRET/path"}}}"#,
+        "the origin of fcm for a"
       ),
       (#"{"certificateAuthorityFile":"SECRET"}"#, "certificateAuthorityFile"),
       (#"{"certificateAuthorityFile":"push.json"}"#, "certificateAuthorityFile is not PEM"),

@@ -14,10 +14,10 @@ import Providers
 ///     }
 ///
 /// File names are relative to this file's directory. `title` is the title of an app's
-/// notifications; without it they have only a body. `origin` replaces the provider's server by
-/// another one. The last two members are for such servers: additional trusted certificate
-/// authorities, and whether the URLs of browsers and webhooks may resolve to loopback addresses.
-/// Webhooks need no credentials.
+/// notifications; without it they have only a body. `origin`, an `https` URL without a path,
+/// replaces the server of APNs or FCM by another one. The last two members are for such servers:
+/// additional trusted certificate authorities, and whether the URLs of browsers and webhooks may
+/// resolve to loopback addresses. Webhooks need no credentials.
 public struct PushApps: Sendable, Redacted {
   private static let fileBytesMax = 1 << 20
 
@@ -78,18 +78,21 @@ public struct PushApps: Sendable, Redacted {
       throw PushAppsError(description: "\(path) is not a file of credentials: \(error)")
     }
     for (app, given) in file.apns ?? [:] {
+      for (member, text) in [("keyId", given.keyId), ("teamId", given.teamId)] where text.isEmpty {
+        throw PushAppsError(description: "the \(member) of apns for \(app) is empty")
+      }
+      let origin = try Self.origin(given.origin ?? "https://api.push.apple.com", "apns", app)
       apns[app] = APNs.Credentials(
-        keyID: given.keyId, teamID: given.teamId, topic: app,
-        origin: given.origin ?? "https://api.push.apple.com",
+        keyID: given.keyId, teamID: given.teamId, topic: app, origin: origin,
         pem: String(
           decoding: try contents(given.keyFile, "the keyFile of apns for \(app)"), as: UTF8.self))
       guard apns[app] != nil else { throw .invalid("apns", app) }
     }
     for (app, given) in file.fcm ?? [:] {
+      let origin = try Self.origin(given.origin ?? "https://fcm.googleapis.com", "fcm", app)
       fcm[app] = FCM.Credentials(
-        json: try contents(
-          given.serviceAccountFile, "the serviceAccountFile of fcm for \(app)"),
-        origin: given.origin ?? "https://fcm.googleapis.com")
+        json: try contents(given.serviceAccountFile, "the serviceAccountFile of fcm for \(app)"),
+        origin: origin)
       guard fcm[app] != nil else { throw .invalid("fcm", app) }
     }
     for (app, given) in file.webPush ?? [:] {
@@ -115,6 +118,17 @@ public struct PushApps: Sendable, Redacted {
       }
     }
     allowsLoopback = file.allowsLoopback ?? false
+  }
+
+  /// The canonical form of an origin. The error does not quote it, like the names of files.
+  private static func origin(
+    _ text: String, _ provider: String, _ app: String
+  ) throws(PushAppsError) -> String {
+    guard let endpoint = HTTPSEndpoint(text), endpoint.url == endpoint.origin + "/" else {
+      throw PushAppsError(
+        description: "the origin of \(provider) for \(app) is not an https URL without a path")
+    }
+    return endpoint.origin
   }
 
   /// - Parameter what: names the file in the error. Not the name in the file of credentials:
