@@ -44,11 +44,33 @@ import Testing
   }
 
   @Test("with the gateway's audience it does not start")
-  func sameAudience() async throws {
+  func sameAudience() throws {
+    let ended = try started()
+    #expect(ended.status == 64 && ended.error.contains("everybody would be an operator"))
+  }
+
+  @Test(
+    "a setting of the handlers in the file of --config is read, and refused as by the workers",
+    arguments: [
+      (#""pushLimit":-1"#, "--push-limit is -1, but must be 0 to 1000000."),
+      (#""feedLength":"9""#, "--feed-length is 9, but must be 10 to 100000."),
+      (#""catalogDir":"/nonexistent""#, "/nonexistent"),
+      (#""secretFile":"/nonexistent""#, "--secret-file /nonexistent cannot be read"),
+    ])
+  func handlerSettings(setting: String, message: String) throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "operate-\(UUID()).json")
+    defer { try? FileManager.default.removeItem(at: file) }
+    try Data(#"{"magpie":{\#(setting)}}"#.utf8).write(to: file)
+    let ended = try started("--config", file.path)
+    #expect(ended.status == 64 && ended.error.contains(message), "\(ended.error)")
+  }
+
+  /// What becomes of one that has the gateway's audience, and so does not run.
+  private func started(_ arguments: String...) throws -> (status: Int32, error: String) {
     let process = Process()
     let error = Pipe()
     process.executableURL = URL(filePath: try builtExecutable("magpie"))
-    process.arguments = ["operate", "--operate-audience", "app"]
+    process.arguments = ["operate", "--operate-audience", "app"] + arguments
     process.environment = [
       "MAGPIE_TOKEN_AUDIENCE": "app", "MAGPIE_TOKEN_ISSUER": "i", "MAGPIE_JWKS_FILE": "/none",
       "MAGPIE_DATABASE_URL": "postgresql://127.0.0.1:1/x", "MAGPIE_KAFKA_BOOTSTRAP": "127.0.0.1:9",
@@ -58,7 +80,7 @@ import Testing
     let text = String(
       decoding: try error.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
     process.waitUntilExit()
-    #expect(process.terminationStatus == 64 && text.contains("everybody would be an operator"))
+    return (process.terminationStatus, text)
   }
 
   @Test("a redrive applies what it can, and the history says who did it and why")

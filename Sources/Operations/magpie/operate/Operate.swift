@@ -43,9 +43,10 @@ struct Operate: ParsableCommand {
     let databaseURL = try await process.databaseURL(database)
     let sources = try MetricsSource.all(
       try await process.setting("operateProcesses", flag: processes))
-    let handlers = try handlers.redriveHandlers()
+    let handlerOptions = try await self.handlers.filled(from: process)
+    let handlers = try handlerOptions.redriveHandlers()
     let consumer = ConsumerProcess(label: "magpie_operate", settings: settings)
-    if let warning = self.handlers.missingSecret { consumer.logger.warning("\(warning)") }
+    if let warning = handlerOptions.missingSecret { consumer.logger.warning("\(warning)") }
     consumer.metrics.begin(topics: [])
     let pool = ConnectionPool(
       databaseURL: databaseURL, connections: Self.connections,

@@ -12,6 +12,7 @@ import Rebuild
 import RecordLog
 import Reminders
 import Schedules
+import Service
 import WorkerCommands
 
 /// The settings of the workers that affect their tables.
@@ -60,6 +61,26 @@ struct HandlerOptions: ParsableArguments {
       valueName: "file"))
   var secretFile: String?
 
+  private static let pushLimits = 0...1_000_000
+  private static let feedLengths = 10...100_000
+
+  /// These options with the values of a process that also reads a file of settings.
+  ///
+  /// - Throws: `ValidationError` that names the option, as the workers.
+  func filled(from process: ProcessOptions) async throws -> HandlerOptions {
+    var options = self
+    options.pushLimit = try await process.number(
+      "pushLimit", flag: pushLimit, Self.pushLimits, default: 10_000)
+    options.feedLength = try await process.number(
+      "feedLength", flag: feedLength, Self.feedLengths, default: 1_000)
+    // Empty is not set, and is not looked up in the environment again.
+    options.defaultLocale = try await process.setting("defaultLocale", flag: defaultLocale) ?? ""
+    options.catalogDir = try await process.setting("catalogDir", flag: catalogDir) ?? ""
+    options.zoneinfoDir = try await process.setting("zoneinfoDir", flag: zoneinfoDir) ?? ""
+    options.secretFile = try await process.setting("secretFile", flag: secretFile) ?? ""
+    return options
+  }
+
   /// What is wrong with applying the records of reminder-worker without its secret; nil with one.
   var missingSecret: String? {
     setting(secretFile, "MAGPIE_SECRET_FILE") == nil
@@ -82,11 +103,11 @@ struct HandlerOptions: ParsableArguments {
   /// - Parameter isPublishing: false for tables that nobody reads yet.
   func handlers(isPublishing: Bool) throws -> RebuildHandlers {
     let limit = setting(pushLimit.map(String.init), "MAGPIE_PUSH_LIMIT") ?? "10000"
-    guard let limit = Int(limit), (0...1_000_000).contains(limit) else {
+    guard let limit = Int(limit), Self.pushLimits.contains(limit) else {
       throw Failure(.usage, "--push-limit is \(limit), but must be 0 to 1000000.")
     }
     let length = setting(feedLength.map(String.init), "MAGPIE_FEED_LENGTH") ?? "1000"
-    guard let length = Int(length), (10...100_000).contains(length) else {
+    guard let length = Int(length), Self.feedLengths.contains(length) else {
       throw Failure(.usage, "--feed-length is \(length), but must be 10 to 100000.")
     }
     var configuration = AlarmTextEngine.Configuration()
