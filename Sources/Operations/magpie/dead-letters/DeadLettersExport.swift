@@ -39,7 +39,7 @@ struct DeadLettersExport: ParsableCommand {
     let prefix = topics.prefix
     let condition = try filter.condition(
       prefix: prefix, ids: ids, states: state == .all ? nil : [state.rawValue])
-    var file = try LineWriter(path: output)
+    let file = try LineWriter(path: output)
     var (written, left) = (0, 0)
     var place: LetterID?
     while true {

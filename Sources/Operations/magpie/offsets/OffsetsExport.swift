@@ -26,7 +26,7 @@ struct OffsetsExport: ParsableCommand {
     let connection = try database.connect()
     let stored = try StoredOffset.read(connection)
     let log = try KafkaLog(configuration: configuration)
-    var file = try LineWriter(path: output)
+    let file = try LineWriter(path: output)
     for group in try scope.groups(prefix: kafka.prefix) {
       let name = group.name(prefix: kafka.prefix)
       let held = try KafkaLogs(log).spans(scope.topics(of: group, prefix: kafka.prefix))

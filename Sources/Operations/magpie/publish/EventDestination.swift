@@ -39,7 +39,7 @@ struct EventDestination: ParsableArguments {
       if early > .zero { Thread.sleep(forTimeInterval: early / .seconds(1)) }
     }
     if let output {
-      var file = try LineWriter(path: output)
+      let file = try LineWriter(path: output)
       for event in events {
         try file.write(StructuredEvent.encode(event))
         paceAndShow(count)
@@ -60,32 +60,54 @@ struct EventDestination: ParsableArguments {
   }
 }
 
-/// Writes lines to a file through a buffer.
-struct LineWriter {
-  private let descriptor: Int32
+/// Writes lines to a file through a buffer. Replaces a regular file only when it is closed, so that a failure
+/// leaves the former one.
+final class LineWriter {
   private let path: String
+  private let descriptor: Int32
+  /// The file that is written, beside `target`, which it replaces in the end; nil if there is nothing to replace.
+  private var partial: String?
+  private let target: String
   private var buffer: [UInt8] = []
 
   /// - Parameter path: `-` is standard output.
   init(path: String) throws {
     self.path = path
-    descriptor =
-      path == "-" ? 1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    var status = stat()
+    let exists = stat(path, &status) == 0
+    // /dev/stdout may be a regular file, but not one to replace. Nor is a file that may not be written.
+    let isReplaced =
+      path != "-" && !path.hasPrefix("/dev/")
+      && (!exists || (status.st_mode & S_IFMT == S_IFREG && access(path, W_OK) == 0))
+    let target = isReplaced ? pathWithoutLinks(path) : path
+    let partial = isReplaced ? "\(target).\(UUID().uuidString.prefix(8)).partial" : nil
+    let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (isReplaced ? O_EXCL : O_TRUNC)
+    (self.target, self.partial) = (target, partial)
+    descriptor = path == "-" ? 1 : open(partial ?? path, flags, 0o644)
     guard descriptor >= 0 else { throw unwritable(.usage) }
+    if isReplaced, exists { fchmod(descriptor, status.st_mode & 0o7777) }
   }
 
-  mutating func write(_ line: String) throws {
+  deinit {
+    if let partial { unlink(partial) }
+  }
+
+  func write(_ line: String) throws {
     buffer += line.utf8
     buffer.append(UInt8(ascii: "\n"))
     if buffer.count >= 64 << 10 { try flush() }
   }
 
-  mutating func close() throws {
+  func close() throws {
     try flush()
-    if descriptor > 1, Foundation.close(descriptor) != 0 { throw unwritable(.inputOutput) }
+    guard descriptor > 1 else { return }
+    guard Foundation.close(descriptor) == 0 else { throw unwritable(.inputOutput) }
+    guard let partial else { return }
+    guard rename(partial, target) == 0 else { throw unwritable(.inputOutput) }
+    self.partial = nil
   }
 
-  private mutating func flush() throws {
+  private func flush() throws {
     var rest = buffer[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
@@ -100,4 +122,11 @@ struct LineWriter {
     let name = path == "-" ? "Standard output" : path
     return Failure(code, "\(name) cannot be written: \(String(cString: strerror(errno))).")
   }
+}
+
+/// Where the links of a path lead; the path itself if there is no such file.
+private func pathWithoutLinks(_ path: String) -> String {
+  guard let resolved = realpath(path, nil) else { return path }
+  defer { free(resolved) }
+  return String(cString: resolved)
 }
