@@ -199,6 +199,28 @@ import Testing
     }
   }
 
+  @Test("an export that fails leaves the former file and nothing else, and a later one replaces it")
+  func exportsToFile() async throws {
+    try produce(records(2, partition: 0))
+    try store(1, partition: 0)
+    let directory = FileManager.default.temporaryDirectory.appending(path: "offsets-\(UUID())")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let file = directory.appending(path: "offsets.jsonl")
+    try Data("former\n".utf8).write(to: file)
+    let failed = try await setup.tool(
+      "offsets", "export", "--output", file.path, "--group", "nobody")
+    #expect(failed.status == 64, "\(failed.error)")
+    #expect(try String(contentsOf: file, encoding: .utf8) == "former\n")
+    let done = try await setup.tool("offsets", "export", "--output", file.path)
+    #expect(done.status == 0, "\(done.error)")
+    let piped = try await setup.tool("offsets", "export", "--output", "/dev/stdout")
+    #expect(piped.lines.count == 1, "\(piped.error)")
+    #expect(try String(contentsOf: file, encoding: .utf8) == piped.output)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["offsets.jsonl"])
+  }
+
   @Test("an import by offset compares the record before each offset, and is refused if one differs")
   func importsByOffset() async throws {
     let all = records(10, partition: 0) + records(5, partition: 1)
@@ -272,6 +294,14 @@ import Testing
     let garbage = try await setup.tool(
       "offsets", "import", "-", "--by", "offset", input: Array("{}\n".utf8))
     #expect(garbage.status == 64)
+    let negative = String(decoding: input, as: UTF8.self)
+      .replacing(#""nextOffset":1"#, with: #""nextOffset":-1"#)
+    let refusedLine = try await setup.tool(
+      "offsets", "import", "-", "--by", "offset", input: Array(negative.utf8))
+    #expect(refusedLine.status == 64, "\(refusedLine.error)")
+    #expect(
+      refusedLine.error.contains("export`: nextOffset or partition is negative."),
+      "\(refusedLine.error)")
   }
 
   private func otherCluster(partitions: Int) throws -> (EmbeddedBroker, Tool) {

@@ -213,6 +213,21 @@ struct UsageTests {
   }
 
   @Test(
+    "a negative number or a directory is refused by its option's name",
+    arguments: [
+      ("generate --users 1 --events 1 --seed 1 --days -5", "--days is -5, but must be 1 to 3650."),
+      (
+        "publish register-device --user a --installation i --provider fcm --app p --token-file /",
+        "--token-file / cannot be read."
+      ),
+    ])
+  func refusedValue(command: String, message: String) async throws {
+    let result = try await magpie.run(command.split(separator: " ").map(String.init))
+    #expect(result.status == 64)
+    #expect(result.error.hasPrefix("magpie: \(message)"), "\(result.error)")
+  }
+
+  @Test(
     "a rate that no clock can keep is refused with the bounds",
     arguments: [
       "generate --users 1 --events 1 --seed 1 --output /dev/null", "import ldbc-snb /nowhere",

@@ -195,16 +195,17 @@ struct OffsetsImport: ParsableCommand {
         throw Failure(.usage, "\(file):\(lines.number) is unreadable.")
       }
       guard !text.allSatisfy(\.isWhitespace) else { continue }
+      let notAnExport = "\(file):\(lines.number) is not output of `magpie offsets export`: "
+      let offset: ExportedOffset
       do {
-        let offset = try JSONDecoder().decode(ExportedOffset.self, from: Data(text.utf8))
-        guard offset.nextOffset >= 0, offset.partition >= 0 else {
-          throw Failure(.usage, "negative")
-        }
-        result.append(offset)
+        offset = try JSONDecoder().decode(ExportedOffset.self, from: Data(text.utf8))
       } catch {
-        throw Failure(
-          .usage, "\(file):\(lines.number) is not output of `magpie offsets export`: \(error)")
+        throw Failure(.usage, notAnExport + "\(error)")
       }
+      guard offset.nextOffset >= 0, offset.partition >= 0 else {
+        throw Failure(.usage, notAnExport + "nextOffset or partition is negative.")
+      }
+      result.append(offset)
     }
     guard !result.isEmpty else { throw Failure(.usage, "\(file) contains no offsets.") }
     return result

@@ -68,6 +68,7 @@ struct AlarmScopeOptions: ParsableArguments {
 /// `--sequence` and the database that resolves it: events carry ids.
 struct SequenceOptions: ParsableArguments {
   @Option(
+    parsing: .unconditional,
     help: """
       The alarm's sequence in legacy_alarm_list, instead of --notification. Looked up in the \
       database.

@@ -22,7 +22,9 @@ struct Generate: ParsableCommand {
   @Option(help: "The time before all events, RFC 3339.")
   var start = SocialWorkload.defaultStart.rfc3339
 
-  @Option(help: "Days over which the events are spread: 1 to 3650. None may lie in the future.")
+  @Option(
+    parsing: .unconditional,
+    help: "Days over which the events are spread: 1 to 3650. None may lie in the future.")
   var days = SocialWorkload.defaultSpanSeconds / 86_400
 
   @Option(parsing: .unconditional, help: "People who are erased: at most half of all.")

@@ -34,7 +34,7 @@ extension Publish {
 
     private static func contents(_ path: String) throws -> String {
       let file = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
-      guard let bytes = try file?.read(upToCount: Limits.tokenBytes + 2),
+      guard let bytes = try? file?.read(upToCount: Limits.tokenBytes + 2),
         let text = String(validating: bytes, as: UTF8.self)
       else { throw Failure(.usage, "--token-file \(path) cannot be read.") }
       return text.trimmingCharacters(in: .whitespacesAndNewlines)

@@ -65,7 +65,8 @@ extension Publish {
     @Option(help: "The time of day until which it rings; the next day's if it is before --from.")
     var to: String
     @Option(help: "The time zone, such as Asia/Seoul (default: the profile's).") var zone = ""
-    @Option(help: "How often it rings in a period, 1 to 100.") var times: Int32
+    @Option(parsing: .unconditional, help: "How often it rings in a period, 1 to 100.")
+    var times: Int32
     @Option(help: "day or week (default: day).") var period = ""
     @Option(help: "The kind's code or name (default: reminder).") var kind = ""
 

@@ -34,6 +34,7 @@ struct ReplayAgainOptions: ParsableArguments {
   var workers: [String] = []
 
   @Option(
+    parsing: .unconditional,
     help: """
       With --apply: stop after this many new dead letters in a row (default: 500). Records that the \
       worker had dead-lettered do not count. [env: MAGPIE_DEAD_LETTER_RUN_LIMIT]
@@ -41,6 +42,7 @@ struct ReplayAgainOptions: ParsableArguments {
   var deadLetterRunLimit: Int?
 
   @Option(
+    parsing: .unconditional,
     help: """
       With --apply: stop when more than this share of the last 1000 to 2000 records becomes new dead \
       letters (default: 0.5). [env: MAGPIE_DEAD_LETTER_SHARE_LIMIT]

@@ -13,6 +13,7 @@ struct Healthcheck: ParsableCommand {
       """)
 
   @Option(
+    parsing: .unconditional,
     help: """
       The worker's port: 9471 fanout-worker, 9472 notification-worker, 9473 alarm-worker, 9474 \
       magpie archive run, 9475 reminder-worker, 9477 magpie-gateway, 9479 magpie operate, 9480 push-worker, unless it \
