@@ -41,10 +41,36 @@ struct WorkerCommandTests {
     "a worker does not wait for a named pipe in place of a file of secrets",
     arguments: [("reminder-worker", "--secret-file"), ("push-worker", "--token-keys-file")])
   func namedPipe(worker: String, option: String) async throws {
+    try await refusesPipe(Tool(executable: worker)) { tool, pipe in try await tool(option, pipe) }
+  }
+
+  @Test(
+    "a worker does not wait for a named pipe in place of a connection's settings",
+    arguments: [
+      "MAGPIE_DATABASE_URL_FILE", "MAGPIE_DATABASE_PASSWORD_FILE", "MAGPIE_KAFKA_PROPERTIES_FILE",
+      "MAGPIE_KAFKA_PASSWORD_FILE",
+    ])
+  func namedPipeOfConnection(variable: String) async throws {
+    var worker = Tool(
+      executable: "fanout-worker",
+      environment: [
+        "MAGPIE_KAFKA_BOOTSTRAP": "127.0.0.1:1", "MAGPIE_DATABASE_URL": "host=127.0.0.1 port=1",
+      ])
+    if variable == "MAGPIE_DATABASE_URL_FILE" { worker.environment["MAGPIE_DATABASE_URL"] = nil }
+    try await refusesPipe(worker) { tool, pipe in
+      var tool = tool
+      tool.environment[variable] = pipe
+      return try await tool()
+    }
+  }
+
+  private func refusesPipe(
+    _ tool: Tool, _ run: (Tool, String) async throws -> Tool.Result
+  ) async throws {
     let pipe = NSTemporaryDirectory() + "magpie-pipe-\(UUID().uuidString)"
     try #require(mkfifo(pipe, 0o600) == 0)
     defer { try? FileManager.default.removeItem(atPath: pipe) }
-    let result = try await Tool(executable: worker)(option, pipe)
+    let result = try await run(tool, pipe)
     #expect(result.status == 64)
     #expect(result.error.contains("cannot be read; is it a regular file"), "\(result.error)")
   }

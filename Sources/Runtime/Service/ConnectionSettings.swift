@@ -1,4 +1,5 @@
 import ArgumentParser
+import Events
 import Foundation
 import Postgres
 
@@ -59,8 +60,8 @@ public struct ConnectionSettings {
   /// PostgreSQL's connection string, including a password that is set separately.
   ///
   /// - Returns: nil if there is none.
-  /// - Throws: `ValidationError` for a password on the command line or a file that cannot be read;
-  ///   `PostgresError` if a password is set separately and the URL cannot be parsed.
+  /// - Throws: `ValidationError` for a password on the command line, a file that cannot be read, or a URL that
+  ///   cannot be parsed, which it does not quote.
   public func databaseURL(
     _ name: String = "databaseUrl", flag: String?
   ) throws -> String? {
@@ -71,8 +72,14 @@ public struct ConnectionSettings {
     }
     let url = if let flag { flag } else { try secret(name) ?? "" }
     guard !url.isEmpty else { return nil }
+    let info: ConnectionInfo
+    do {
+      info = try ConnectionInfo(url)
+    } catch let error as PostgresError {
+      throw ValidationError("\(option(name)) (\(variable(name))): \(error.message).")
+    }
     guard let password = try fileOnly("databasePassword") else { return url }
-    return try ConnectionInfo(url).replacing(password: password).connectionString
+    return info.replacing(password: password).connectionString
   }
 
   /// The variable's value, or the contents of the file that its `_FILE` variant names.
@@ -98,16 +105,16 @@ public struct ConnectionSettings {
 
   /// - Throws: an error that does not quote the file.
   private func contents(_ file: String, _ name: String, bytesMax: Int) throws -> String {
-    guard let handle = FileHandle(forReadingAtPath: file) else {
-      throw ValidationError(
-        "\(variable(name)): \(file) cannot be read; check the path and that this user may read it.")
+    let bytes: [UInt8]
+    switch BoundedFile(path: file, limit: bytesMax) {
+    case .bytes(let contents): bytes = contents
+    case .missing:
+      throw ValidationError("\(variable(name)): \(file) cannot be read; is it a regular file?")
+    case .failure(let reason):
+      throw ValidationError("\(variable(name)): \(file) cannot be read: \(reason).")
     }
-    defer { try? handle.close() }
-    guard let data = try? handle.read(upToCount: bytesMax + 1) ?? Data(), data.count <= bytesMax,
-      let text = String(validating: data, as: UTF8.self), !text.utf8.contains(0)
-    else {
-      throw ValidationError(
-        "\(variable(name)): \(file) is not a text file of at most \(bytesMax >> 10) KiB.")
+    guard let text = String(validating: bytes, as: UTF8.self), !text.utf8.contains(0) else {
+      throw ValidationError("\(variable(name)): \(file) is not a text file in UTF-8.")
     }
     return text
   }

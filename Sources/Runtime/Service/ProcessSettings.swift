@@ -70,7 +70,7 @@ extension ProcessOptions {
 
   /// PostgreSQL's connection string, with a password that is set separately.
   ///
-  /// - Throws: `ValidationError` if there is none, or if the flag has a password.
+  /// - Throws: `ValidationError` if there is none, if it cannot be parsed, or if the flag has a password.
   public func databaseURL(_ database: DatabaseOptions) async throws -> String {
     let source = try await settingSource()
     guard let url = try source.connections.databaseURL(flag: database.databaseURL) else {
@@ -83,7 +83,7 @@ extension ProcessOptions {
   ///
   /// - Parameter name: of the setting, such as `visitsDatabaseUrl`.
   /// - Returns: nil if it is not set.
-  /// - Throws: `ValidationError` if the flag has a password.
+  /// - Throws: `ValidationError` if it cannot be parsed, or if the flag has a password.
   public func databaseURL(_ name: String, flag: String?) async throws -> String? {
     try await settingSource().connections.databaseURL(name, flag: flag)
   }
