@@ -78,6 +78,9 @@ import Testing
     #expect(throws: TokenKeyError.sealingKeys(2)) { try TokenKeys(text: one + two + two) }
     #expect(throws: TokenKeyError.malformedLine(2)) { try TokenKeys(text: one + "seal a AAAA\n") }
     #expect(throws: TokenKeyError.malformedLine(1)) { try TokenKeys(text: "key " + one) }
+    let withReturns = (one + two).replacing("\n", with: "\r\n")
+    #expect(throws: Never.self) { try TokenKeys(text: withReturns) }
+    #expect(throws: TokenKeyError.malformedLine(3)) { try TokenKeys(text: withReturns + "x\r\n") }
     #expect(throws: TokenKeyError.unreadableFile) { try TokenKeys(file: "/nonexistent") }
   }
 }

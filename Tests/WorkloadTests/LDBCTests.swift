@@ -151,6 +151,10 @@ import Workload
       try errorMessage("person_likes_post_0_0.csv", "Person.id|Post.id|creationDate\n1|2")
         .hasPrefix("person_likes_post_0_0.csv:2 "))
     #expect(
+      try errorMessage(
+        "person_likes_post_0_0.csv", "Person.id|Post.id|creationDate\r\n\r\n1|2|soon\r"
+      ).hasPrefix("person_likes_post_0_0.csv:3 has the invalid time \"soon\""))
+    #expect(
       try errorMessage("updateStream_0_0_forum.csv", "1|0|9|1|2").hasPrefix(
         "updateStream_0_0_forum.csv:1 "))
     #expect(

@@ -108,7 +108,10 @@ struct LDBCFiles {
       throw LDBCError("\(directory)/\(file) is not valid UTF-8.")
     }
     // Split bytes: "\r\n" is a single Character, and a combining mark would hide a separator.
-    return text.utf8.split(separator: UInt8(ascii: "\n")).enumerated().map { index, line in
+    let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    return lines.enumerated().compactMap { index, line -> (number: Int, fields: [String])? in
+      let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+      guard !line.isEmpty else { return nil }
       let fields = line.split(separator: UInt8(ascii: "|"), omittingEmptySubsequences: false)
       return (index + 1, fields.map { String(Substring($0)) })
     }

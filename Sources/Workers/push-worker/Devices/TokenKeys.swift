@@ -47,9 +47,9 @@ public struct TokenKeys: Sendable, Redacted {
   public init(text: String) throws(TokenKeyError) {
     var fingerprints: [SymmetricKey] = []
     var sealing: [SealingKey] = []
-    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     for (index, line) in lines.enumerated() {
-      let words = line.split { $0 == " " || $0 == "\t" || $0 == "\r" }.map(String.init)
+      let words = line.split { $0 == " " || $0 == "\t" }.map(String.init)
       guard let first = words.first, !first.hasPrefix("#") else { continue }
       guard let last = words.last, let bytes = Data(base64Encoded: last),
         bytes.count == Self.keyBytes
