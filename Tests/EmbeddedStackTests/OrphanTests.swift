@@ -91,6 +91,17 @@
       }
     }
 
+    private func isBeingInitialized(_ directory: String) -> Bool {
+      namesOfInitdb(directory).contains {
+        FileManager.default.fileExists(atPath: "\(directory)/\($0)/pg_wal")
+      }
+    }
+
+    private func namesOfInitdb(_ directory: String) -> [String] {
+      let names = try? FileManager.default.contentsOfDirectory(atPath: directory)
+      return (names ?? []).filter { $0.hasPrefix("initdb-") }
+    }
+
     @Test("a temporary cluster whose owner is killed during initdb leaves no files")
     func killedDuringInitdb() async throws {
       let parent = try makeParent()
@@ -101,12 +112,24 @@
       let owner = try run(Self.temporaryIn + parent, Lines())
       defer { owner.terminate(SIGKILL) }
       try await eventually("initdb has begun") {
-        try clusters().contains {
-          FileManager.default.fileExists(atPath: "\(parent)/\($0)/data/pg_wal")
-        }
+        try clusters().contains { isBeingInitialized("\(parent)/\($0)") }
       }
       owner.signal(SIGKILL)
       try await eventually("the end of the files") { try clusters().isEmpty }
+    }
+
+    @Test("a directory whose owner is killed during initdb can be used by another owner")
+    func usedAfterKilledInitdb() async throws {
+      let path = try makeParent()
+      defer { try? FileManager.default.removeItem(atPath: path) }
+      let owner = try run(path, Lines())
+      defer { owner.terminate(SIGKILL) }
+      try await eventually("initdb has begun") { isBeingInitialized(path) }
+      owner.terminate(SIGKILL)
+      let cluster = try PrivateCluster.start(directory: path, durable: false)
+      defer { cluster.stop() }
+      _ = try Connection(cluster.url(), applicationName: "test").query("SELECT 1")
+      try await eventually("the end of the other files") { namesOfInitdb(path).isEmpty }
     }
 
     @Test("a new owner of the same directory waits for the old server to end and takes over")

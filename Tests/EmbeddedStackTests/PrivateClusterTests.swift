@@ -75,6 +75,29 @@ import Testing
     try block(until: "the second row comes") { try count() == 2 }
   }
 
+  @Test(
+    "files where the cluster would be are kept, and the error says so; an empty directory is used")
+  func filesOfOthers() throws {
+    let path = temporaryPath()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try FileManager.default.createDirectory(
+      atPath: path + "/data", withIntermediateDirectories: true)
+    // The server may run as another account.
+    chmod(path, 0o777)
+    let notes = path + "/data/notes"
+    try "kept".write(toFile: notes, atomically: false, encoding: .utf8)
+    let error = #expect(throws: StackError.self) {
+      _ = try PrivateCluster.start(directory: path, durable: false)
+    }
+    #expect(error?.isUsage == true)
+    #expect(error?.message.hasPrefix("\(path)/data is not a PostgreSQL cluster") == true)
+    #expect(try String(contentsOfFile: notes, encoding: .utf8) == "kept")
+    try FileManager.default.removeItem(atPath: notes)
+    try PrivateCluster.start(directory: path, durable: false).stop()
+    let left = try FileManager.default.contentsOfDirectory(atPath: path)
+    #expect(left.contains("data") && !left.contains { $0.hasPrefix("initdb") }, "\(left)")
+  }
+
   @Test("non-ASCII letters are letters")
   func unicodeLetters() throws {
     let connection = try TestDatabase.connection()

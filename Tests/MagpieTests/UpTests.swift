@@ -249,6 +249,20 @@ struct UpTests {
     #expect(try await second.magpie("alarms", "minji", "--json").output == before.output)
   }
 
+  @Test("a directory in the place of a worker's link is kept, and up exits 64")
+  func directoryInPlaceOfLink() async throws {
+    let state = "/tmp/magpie-link-\(UUID().uuidString.prefix(8))"
+    defer { try? FileManager.default.removeItem(atPath: state) }
+    let kept = state + "/logs/fanout-worker/kept"
+    try FileManager.default.createDirectory(atPath: kept, withIntermediateDirectories: true)
+    let result = try await Tool()("up", "--state-dir", state)
+    #expect(result.status == 64)
+    #expect(
+      result.error.contains("/logs/fanout-worker cannot be created: File exists. Choose another"),
+      "\(result.error)")
+    #expect(FileManager.default.fileExists(atPath: kept))
+  }
+
   @Test("a second up in the same directory has its own logs and links")
   func secondInDirectory() async throws {
     let first = try await RunningUp()
@@ -282,6 +296,24 @@ struct UpTests {
       for worker in RunningUp.children(of: demo, named: "alarm-worker") { kill(worker, SIGTERM) }
       try await eventually("the end of the demo") { !demo.isRunning }
       #expect(demo.exit == .exited(0), "\(output)")
+    }
+
+    @Test("the demo can be interrupted while it waits for its story")
+    func interruptedBeforeStory() async throws {
+      let pipe = "/tmp/magpie-story-\(UUID().uuidString.prefix(8))"
+      try #require(mkfifo(pipe, 0o600) == 0)
+      defer { unlink(pipe) }
+      let demo = try ChildProcess(
+        builtExecutable("magpie"), ["demo", "--state-dir", pipe + "-state", "--story", pipe],
+        environment: RunningUp.withoutSettings)
+      var writer: Int32 = -1
+      try await eventually("it reads the pipe") {
+        try #require(demo.isRunning)
+        writer = open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+        return writer >= 0
+      }
+      defer { close(writer) }
+      #expect(demo.terminate(within: hangLimitSeconds) == .signalled(SIGTERM))
     }
 
     @Test("up that is started with SIGHUP ignored, as nohup does, survives it")

@@ -57,23 +57,37 @@ struct ClusterLayout {
 
   func initializeIfNeeded(durable: Bool) throws {
     guard !FileManager.default.fileExists(atPath: data + "/PG_VERSION") else { return }
+    // rmdir removes the directory only if it is empty.
+    guard rmdir(data) == 0 || errno == ENOENT else {
+      throw StackError(
+        "\(data) is not a PostgreSQL cluster and cannot be replaced by one "
+          + "(\(String(cString: strerror(errno)))): move it away, remove it if nobody needs it, "
+          + "or choose another directory", isUsage: true)
+    }
     // Classifying non-ASCII letters needs a UTF-8 LC_CTYPE; ids are compared bytewise in any case.
     var failures = ""
     for locale in [["--locale=C.UTF-8"], ["--locale=C", "--lc-ctype=UTF-8"], ["--locale=C"]] {
-      try? FileManager.default.removeItem(atPath: data)
+      // `data` appears once it is complete: an initdb that was killed leaves nothing that looks like a cluster.
+      let new = "\(directory)/initdb-\(UUID().uuidString.prefix(8))"
+      defer { try? FileManager.default.removeItem(atPath: new) }
       let child = try ChildProcess(
         binaries.initdb,
         [
-          "--pgdata=\(data)", "--username=\(PrivateCluster.user)", "--auth=trust",
+          "--pgdata=\(new)", "--username=\(PrivateCluster.user)", "--auth=trust",
           "--encoding=UTF8",
         ] + locale + (durable ? [] : ["--no-sync"]),
         environment: ["LC_ALL": "C", "PGDATA": nil], user: user, output: .file(logFile),
-        orphaned: .init(removing: temporaryDirectories))
+        orphaned: .init(removing: temporaryDirectories + [new]))
       guard let exit = child.wait(seconds: 120) else {
         child.terminate(SIGKILL)
         throw StackError("initdb did not finish within two minutes; see \(logFile)")
       }
-      if exit == .exited(0) { return }
+      if exit == .exited(0) {
+        guard rename(new, data) == 0 else {
+          throw StackError("\(data) cannot be created: \(String(cString: strerror(errno)))")
+        }
+        return
+      }
       failures = "\(exit); the end of \(logFile):\n\(logTail())"
     }
     throw StackError("initdb could not create a database cluster in \(data): \(failures)")

@@ -27,8 +27,9 @@ struct Demo: ParsableCommand {
   var progress = false
 
   func run() throws {
-    let signals = StopSignals()
+    // Before signals are handled: a named pipe may never have a writer.
     let story = try Story(path: story)
+    let signals = StopSignals()
     let start = ContinuousClock.now
     let running = try Stack(stack)
     defer { running.stop() }

@@ -76,7 +76,7 @@ final class WorkerFleet {
   ) throws {
     let path = try link(executable)
     let log = "\(logDirectory)/\(name).log"
-    try? FileManager.default.removeItem(atPath: log)
+    unlink(log)
     let environment = environment.merging(additions) { $1 }
     let port = isLookedAt ? try LocalHTTP.freePort(preferring: 0) : 0
     let arguments = arguments + ["--http-port", "\(port)"]
@@ -141,7 +141,10 @@ final class WorkerFleet {
       throw Failure(.unavailable, "the path of this executable is not known")
     }
     let link = URL(filePath: logDirectory).appending(path: name)
-    try? FileManager.default.removeItem(at: link)
+    // Only a link can be that of an earlier run.
+    if (try? FileManager.default.destinationOfSymbolicLink(atPath: link.path)) != nil {
+      unlink(link.path)
+    }
     guard symlink(own.path, link.path) == 0 else {
       throw Failure(
         .usage,
