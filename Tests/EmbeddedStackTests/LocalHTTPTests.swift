@@ -25,6 +25,13 @@ import Testing
     #expect(!late.isWhole)
   }
 
+  @Test("a response that never ends is truncated at the time limit, however often a byte comes")
+  func trickle() throws {
+    let slow = try #require(try get(Self.said, ends: false, trickles: true))
+    #expect(!slow.isWhole)
+    #expect(slow.body.utf8.count < 2000)
+  }
+
   @Test(
     "silence, another protocol and a closed port return no response",
     arguments: ["", "220 smtp\r\n\r\n"])
@@ -34,8 +41,10 @@ import Testing
   }
 
   /// The result of a GET from a server that sends this and then closes the connection or not.
+  ///
+  /// - Parameter trickles: whether it goes on with a byte now and then.
   private func get(
-    _ said: String, ends: Bool = true, bytesMax: Int = 4096
+    _ said: String, ends: Bool = true, trickles: Bool = false, bytesMax: Int = 4096
   ) throws -> LocalHTTP.Answer? {
     let (listener, port) = try listenOnLoopback()
     let isAnswered = DispatchSemaphore(value: 0)
@@ -48,7 +57,10 @@ import Testing
       var request = [UInt8](repeating: 0, count: 4096)
       _ = recv(peer, &request, request.count, 0)
       _ = sendAll(peer, ArraySlice(said.utf8))
-      if !ends { isAnswered.wait() }
+      while trickles, isAnswered.wait(timeout: .now() + 0.02) == .timedOut {
+        guard send(peer, ".", 1, LocalHTTP.withoutSignal) == 1 else { break }
+      }
+      if !ends, !trickles { isAnswered.wait() }
       close(peer)
     }
     return LocalHTTP.get("/readyz", port: port, timeoutSeconds: 1, bytesMax: bytesMax)

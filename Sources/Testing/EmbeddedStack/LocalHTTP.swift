@@ -15,12 +15,13 @@ public enum LocalHTTP {
   /// Sends one GET request over the loopback interface; returns nil without a valid HTTP response.
   ///
   /// - Parameters:
-  ///   - timeoutSeconds: the limit for each send and receive.
+  ///   - timeoutSeconds: the limit for connecting, for sending, and until the whole response is there.
   ///   - bytesMax: the maximum size including the head; longer responses are truncated.
   ///   - token: a bearer token.
   public static func get(
     _ path: String, port: UInt16, timeoutSeconds: Int, bytesMax: Int, token: String? = nil
   ) -> Answer? {
+    let deadline = ContinuousClock.now + .seconds(timeoutSeconds)
     guard let descriptor = connected(port: port, timeoutSeconds: timeoutSeconds) else { return nil }
     defer { close(descriptor) }
     let authorization = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
@@ -33,6 +34,11 @@ public enum LocalHTTP {
     var buffer = [UInt8](repeating: 0, count: min(bytesMax, 1 << 16))
     var isWhole = false
     while answer.count < bytesMax {
+      // The socket's own limit begins anew with every byte that a slow server sends.
+      let left: Duration = max(.zero, deadline - .now)
+      let milliseconds = Int32((left / .milliseconds(1)).rounded(.up))
+      var readable = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      guard poll(&readable, 1, milliseconds) > 0 else { break }
       let count = recv(descriptor, &buffer, min(buffer.count, bytesMax - answer.count), 0)
       isWhole = count == 0
       guard count > 0 else { break }
