@@ -157,6 +157,51 @@ struct UsageTests {
         + "Bad file descriptor\n")
   }
 
+  @Test(
+    "keys that cannot be written leave no file, and exit 74 with the system's reason",
+    arguments: ["push", "token"])
+  func unwritableKeys(command: String) async throws {
+    let file = NSTemporaryDirectory() + "magpie-keys-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    // The limit stands for a full disk. It is on files, so the output goes through a pipe.
+    let process = try magpie.makeProcess([
+      "-c",
+      #"(trap '' XFSZ; ulimit -f 0; "$0" "$1" keys "$2" 2>&1; echo "exit status $?") | cat"#,
+      try builtExecutable("magpie"), command, file,
+    ])
+    process.executableURL = URL(filePath: "/bin/sh")
+    let result = try await process.result(of: [])
+    #expect(
+      String(decoding: result.output, as: UTF8.self)
+        == "magpie: \(file) cannot be written: File too large\nexit status 74\n")
+    #expect(!FileManager.default.fileExists(atPath: file))
+  }
+
+  @Test("push providers writes push.json only once it listens, and ends if it cannot write")
+  func providers() async throws {
+    let directory = NSTemporaryDirectory() + "magpie-providers-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    func status(port: String) async throws -> Int32 {
+      try await magpie("push", "providers", "--directory", directory, "--port", port).status
+    }
+    #expect(try await status(port: "0") == 64, "there is no directory")
+    let file = directory + "/push.json"
+    try FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: true)
+    try "another server's".write(toFile: file, atomically: false, encoding: .utf8)
+    for port in ["-1", "65536"] { #expect(try await status(port: port) == 64) }
+    let broker = try EmbeddedBroker()
+    defer { broker.close() }
+    let taken = try #require(
+      broker.bootstrap.split(separator: ",").first?.split(separator: ":").last)
+    #expect(try await status(port: String(taken)) == 69)
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == "another server's")
+    // No file can replace a directory.
+    try FileManager.default.removeItem(atPath: file)
+    try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: true)
+    #expect(try await status(port: "0") == 74)
+  }
+
   @Test("lag --watch ends once nobody reads its output, also if SIGPIPE is ignored")
   func watchWithoutReader() async throws {
     let letters = try LetterDatabase()

@@ -32,18 +32,11 @@ public struct TokenSigner: Sendable {
   /// Writes a key set with a new random secret to a file that only its owner may read.
   ///
   /// - Returns: false if the file already exists; it is left unchanged.
-  /// - Throws: `CocoaError` if it cannot be written.
+  /// - Throws: `UnwritableFile` if it cannot be written; then no file remains.
   public static func makeKeySet(at path: String) throws -> Bool {
     let secret = SymmetricKey(size: .bits256).withUnsafeBytes { base64URLEncoded($0) }
     let text = #"{"keys":[{"kty":"oct","kid":"local","alg":"HS256","use":"sig","k":"\#(secret)"}]}"#
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-    guard descriptor >= 0 else {
-      if errno == EEXIST { return false }
-      throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: path])
-    }
-    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    try file.write(contentsOf: Data((text + "\n").utf8))
-    return true
+    return try makeSecretFile(at: path, text + "\n")
   }
 
   /// Signs a token for the person, valid from now on.

@@ -27,10 +27,13 @@ public func makeDirectory(_ path: String, permissions: Int? = nil) throws {
       atPath: path, withIntermediateDirectories: true,
       attributes: permissions.map { [.posixPermissions: $0] })
   } catch {
-    // Foundation has no words of its own for some reasons.
-    let code = ((error as? CocoaError)?.underlying as? POSIXError)?.code.rawValue
-    let reason = code.map { String(cString: strerror($0)) } ?? error.localizedDescription
     throw StackError(
-      "\(path) cannot be created: \(reason); choose another directory", isUsage: true)
+      "\(path) cannot be created: \(systemReason(error)); choose another directory", isUsage: true)
   }
+}
+
+/// The system's reason for an error of Foundation, which has no words of its own for some.
+public func systemReason(_ error: any Error) -> String {
+  let code = ((error as? CocoaError)?.underlying as? POSIXError)?.code.rawValue
+  return code.map { String(cString: strerror($0)) } ?? error.localizedDescription
 }

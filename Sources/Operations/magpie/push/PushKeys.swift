@@ -25,17 +25,6 @@ struct PushKeys: ParsableCommand {
       Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
     }
     let text = "fingerprint \(key())\nseal first \(key())\n"
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-    guard descriptor >= 0 else {
-      if errno == EEXIST { return false }
-      throw Failure(.unavailable, "\(path) cannot be written: \(String(cString: strerror(errno)))")
-    }
-    let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    do {
-      try file.write(contentsOf: Data(text.utf8))
-    } catch {
-      throw Failure(.unavailable, "\(path) cannot be written: \(error.localizedDescription)")
-    }
-    return true
+    return try makeSecretFile(at: path, text)
   }
 }

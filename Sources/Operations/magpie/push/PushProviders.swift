@@ -21,34 +21,47 @@ struct PushProviders: ParsableCommand {
   @Option(parsing: .unconditional, help: "The port; 0 takes a free one.") var port = 0
   @Option(help: "The name under which push-worker connects.") var name = "localhost"
 
+  func validate() throws {
+    guard (0...65_535).contains(port) else {
+      throw ValidationError("--port is \(port), but must be 0 to 65535.")
+    }
+  }
+
   func run() throws {
     let (directory, name) = (URL(filePath: directory), name)
+    var isDirectory: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: directory.path, isDirectory: &isDirectory),
+      isDirectory.boolValue
+    else {
+      throw Failure(
+        .usage, "\(directory.path) is not a directory. Create it, or choose another --directory.")
+    }
     let server = try ProviderServer(names: [name], keysFrom: directory) { request, screen in
       Console.output.line(Self.line(request, screen))
     }
-    // That of an earlier run may name another port. A new one says that the server listens.
-    try? FileManager.default.removeItem(at: directory.appending(path: "push.json"))
-    let failure = Failed()
+    let failed = Failed()
     let ended = DispatchSemaphore(value: 0)
     Task { [host, port] in
       do {
         try await server.run(host: host, port: port) { port in
+          // Not before it listens: the port, and then push.json, may be another server's.
           do {
             try server.writeCredentials(to: directory, host: name, port: port)
             Console.output.line(
               escapedForDisplay(
                 "serving https://\(name):\(port); wrote \(directory.path)/push.json"))
           } catch {
-            Console.error.line("magpie: push.json cannot be written: \(error.localizedDescription)")
+            failed.failure.withLock { $0 = Failure(unwritable: directory.path, error) }
+            ended.signal()
           }
         }
       } catch {
-        failure.text.withLock { $0 = "\(error)" }
+        failed.failure.withLock { $0 = Failure(.unavailable, "\(error)") }
       }
       ended.signal()
     }
     ended.wait()
-    if let text = failure.text.withLock({ $0 }) { throw Failure(.unavailable, text) }
+    if let failure = failed.failure.withLock({ $0 }) { throw failure }
   }
 
   /// Such as `apns: 2 notifications, badge 2; newest: Bo liked your post.` A token is never shown.
@@ -63,5 +76,5 @@ struct PushProviders: ParsableCommand {
 
 /// What ended a task.
 private final class Failed: Sendable {
-  let text = Mutex(String?.none)
+  let failure = Mutex(Failure?.none)
 }

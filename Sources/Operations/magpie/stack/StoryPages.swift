@@ -22,7 +22,7 @@ struct StoryPages {
   init(stateDirectory: String, port: UInt16?) throws {
     let directory = URL(filePath: stateDirectory).standardizedFileURL.path
     keySet = directory + "/gateway-keys.json"
-    _ = try TokenKeys.make(keySet)
+    _ = try TokenSigner.makeKeySet(at: keySet)
     self.port = try LocalHTTP.freePort(preferring: port ?? Self.defaultPort)
     if let port, port > 0, port != self.port {
       throw Failure(.unavailable, "Port \(port) is taken. Choose another --api-port.")

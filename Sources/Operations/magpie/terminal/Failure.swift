@@ -52,6 +52,7 @@ struct Failure: Error {
       self.init(error.isUnreadable ? .usage : .found, error.description)
     case let error as StackError:
       self.init(error.isUsage ? .usage : .unavailable, error.description)
+    case let error as UnwritableFile: self.init(.inputOutput, error.description)
     default: self.init(.found, String(describing: error))
     }
   }
@@ -95,7 +96,7 @@ struct Failure: Error {
   init(unwritable path: String, _ error: any Error) {
     let isDisk = [.fileWriteOutOfSpace, .fileWriteUnknown].contains((error as? CocoaError)?.code)
     self.init(
-      isDisk ? .inputOutput : .usage, "\(path) cannot be written: \(error.localizedDescription)")
+      isDisk ? .inputOutput : .usage, "\(path) cannot be written: \(systemReason(error))")
   }
 
   private init(consumer error: ConsumerError) {

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Events
-import Foundation
 import Gateway
 
 struct TokenKeys: ParsableCommand {
@@ -13,18 +12,8 @@ struct TokenKeys: ParsableCommand {
   var file: String
 
   func run() throws {
-    let isNew = try Self.make(file)
+    let isNew = try TokenSigner.makeKeySet(at: file)
     Console.output.line(
       escapedForDisplay(isNew ? "wrote \(file)" : "\(file) exists; left as it is"))
-  }
-
-  /// - Returns: false if there already is a file.
-  static func make(_ path: String) throws -> Bool {
-    do {
-      return try TokenSigner.makeKeySet(at: path)
-    } catch {
-      throw Failure(
-        .unavailable, "\(path) cannot be written: \(error.localizedDescription)")
-    }
   }
 }
