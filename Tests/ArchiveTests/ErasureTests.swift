@@ -209,6 +209,30 @@ struct ErasureTests {
     #expect(left == expected(records))
   }
 
+  @Test(
+    "under a manifest from before an earlier erasure, an erasure and a writer delete nothing",
+    arguments: [7, 300])
+  func olderManifest(segments: Int) throws {
+    var random = SeededGenerator()
+    let (directory, records) = try archive(segments: segments, &random)
+    let older = try directory.bytes("manifest")
+    _ = try ArchiveErasure(directory.storage, remainder: Self.remainder)
+    let newest = try directory.bytes("manifest")
+    try directory.write("manifest", older)
+    let files = try directory.files
+    let erasing = #expect(throws: ArchiveError.self) {
+      try ArchiveErasure(directory.storage, remainder: Self.remainder)
+    }
+    let writing = #expect(throws: ArchiveError.self) { try directory.writer() }
+    #expect(erasing?.code == .damaged && writing?.code == .damaged)
+    #expect(erasing?.message.contains("restore the newest manifest") == true)
+    #expect(try directory.files == files)
+    #expect(try directory.bytes("manifest") == older)
+    try directory.write("manifest", newest)
+    _ = try ArchiveErasure(directory.storage, remainder: Self.remainder)
+    try check(directory, records, isErased: true)
+  }
+
   @Test("one at a time")
   func lock() throws {
     let directory = try ArchiveDirectory()

@@ -147,7 +147,8 @@ public struct ArchiveErasure: Sendable {
       let after = try next.encoded
       isReplaced = try again { try storage.replace(Manifest.key, after, ifStill: before) }
     }
-    for key in obsolete { try storage.delete(key) }
+    // Pages first: a writer does not read pages to find that segments of a former manifest are gone.
+    for key in obsolete.sorted() { try storage.delete(key) }
     deletedFiles += obsolete.count
     replacedSegments += replacements.count
     (replacements, replacementByteCount) = ([:], 0)
@@ -159,6 +160,9 @@ public struct ArchiveErasure: Sendable {
   }
 
   /// Deletes files that are not listed and never will be: what an erasure or a writer left that died.
+  ///
+  /// If the manifest is from before an earlier erasure, it lists files that this one has deleted. The only copies of
+  /// their records are then in files that are not listed.
   private mutating func deleteUnlisted() throws {
     let index = try ArchiveIndex(storage)
     var listed = Set(index.manifest.pages.map(\.file.name))
@@ -166,7 +170,15 @@ public struct ArchiveErasure: Sendable {
       listed.insert($0.file.name)
       return true
     }
-    for key in try storage.list("").keys
+    let keys = Set(try storage.list("").keys)
+    if let missing = listed.subtracting(keys).min() {
+      // Another process may have replaced the manifest meanwhile.
+      guard try ArchiveIndex(storage).manifest == index.manifest else {
+        return try deleteUnlisted()
+      }
+      throw ArchiveError.isMissing(missing)
+    }
+    for key in keys.sorted()
     where !listed.contains(key) && !key.hasSuffix(DirectoryStorage.temporarySuffix) {
       guard let generation = generation(key), generation <= index.manifest.generation else {
         continue

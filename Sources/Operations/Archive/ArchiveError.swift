@@ -31,6 +31,14 @@ public struct ArchiveError: Error, Sendable, Equatable, CustomStringConvertible 
     self.message = message
   }
 
+  /// A file that the manifest lists, directly or in a page, does not exist.
+  static func isMissing(_ file: String) -> ArchiveError {
+    ArchiveError(
+      .damaged, file: file,
+      "the file is missing: if the manifest is from before an erasure, restore the newest manifest "
+        + "(docs/archive.md)")
+  }
+
   public var description: String {
     let place = offset.map { "\(file) at byte \($0)" } ?? file
     return place.isEmpty ? message : "\(place): \(message)"

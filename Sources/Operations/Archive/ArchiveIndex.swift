@@ -52,7 +52,7 @@ struct ArchiveIndex {
       let now = try ArchiveIndex(storage)
       guard let index = manifest.pages.firstIndex(of: page),
         let successor = now.manifest.pages.dropFirst(index).first, successor.file != page.file
-      else { throw ArchiveError(.damaged, file: page.file.name, "the file is missing") }
+      else { throw ArchiveError.isMissing(page.file.name) }
       return try now.open(successor)
     }
   }
@@ -78,7 +78,7 @@ struct ArchiveIndex {
     } catch let error as ArchiveError where error.code == .missing {
       let now = try ArchiveIndex(storage)
       guard let successor = try now.successor(of: segment), successor.file != segment.file else {
-        throw ArchiveError(.damaged, file: segment.file.name, "the file is missing")
+        throw ArchiveError.isMissing(segment.file.name)
       }
       return try now.open(successor)
     }

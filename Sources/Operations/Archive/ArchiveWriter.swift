@@ -71,7 +71,7 @@ public final class ArchiveWriter {
       // Listed before taking over and deleted afterwards, so that no file of a writer that later
       // takes over from this one is deleted.
       let keys = try storage.list("").keys
-      try refuseIfOlder(than: keys)
+      try refuseIfOlder(than: Set(keys))
       let leftovers = leftovers(among: keys)
       let (next, bytes) = try successor(manifest)
       if try storage.replace(Manifest.key, bytes, ifStill: isNew ? nil : manifestBytes) {
@@ -87,11 +87,16 @@ public final class ArchiveWriter {
   }
 
   /// Throws `ArchiveError` if one of the files shows that the manifest is older than the archive.
-  private func refuseIfOlder(than keys: some Sequence<String>) throws {
-    guard let newer = manifest.firstNewer(among: keys) else { return }
-    // Another writer may have taken over meanwhile, which `takeOver` finds out.
+  private func refuseIfOlder(than keys: Set<String>) throws {
+    let newer = manifest.firstNewer(among: keys)
+    let missing = manifest.fileNames.first { !keys.contains($0) }
+    guard newer != nil || missing != nil else { return }
+    // Another writer or an erasure may have replaced the manifest meanwhile, which `takeOver` finds out.
     guard try Self.current(storage)?.bytes == manifestBytes else { return }
-    throw ArchiveError(.damaged, file: Manifest.key, manifest.isOlder(than: newer))
+    if let newer {
+      throw ArchiveError(.damaged, file: Manifest.key, manifest.isOlder(than: newer))
+    }
+    if let missing { throw ArchiveError.isMissing(missing) }
   }
 
   /// The next offset to archive, after the records buffered in memory; nil if the archive does not
@@ -300,8 +305,7 @@ public final class ArchiveWriter {
   /// Files that a dead writer left: their generation is newer than that of every listed file. They
   /// stay recognizable if the next writer dies before deleting all of them.
   private func leftovers(among keys: some Sequence<String>) -> [String] {
-    let listed = manifest.segments.map(\.file.name) + manifest.pages.map(\.file.name)
-    let newest = listed.compactMap(generation).max() ?? 0
+    let newest = manifest.fileNames.compactMap(generation).max() ?? 0
     return keys.filter { key in
       generation(key).map { $0 > newest } ?? false
         || key.hasSuffix(DirectoryStorage.temporarySuffix)

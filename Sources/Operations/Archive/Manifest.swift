@@ -114,6 +114,9 @@ public struct Manifest: Codable, Sendable, Equatable {
     partitions.reduce(into: [:]) { $0[$1.topicPartition] = $1.last }
   }
 
+  /// The files that the manifest itself lists. If an erasure replaces a segment of a page, it replaces the page, too.
+  var fileNames: [String] { pages.map(\.file.name) + segments.map(\.file.name) }
+
   /// The first file that was written under a newer manifest than this one; nil if there is none.
   ///
   /// A writer names a file after the generation that will list it, the next one, so a writer that died
