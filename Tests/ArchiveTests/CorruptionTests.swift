@@ -1,9 +1,10 @@
-import Archive
 import Foundation
 import Kafka
 import RecordLog
 import TestSupport
 import Testing
+
+@testable import Archive
 
 @Suite("A damaged file is detected, named, and never used")
 struct CorruptionTests {
@@ -130,6 +131,18 @@ struct CorruptionTests {
     }
     try FileManager.default.removeItem(atPath: directory.path + "/manifest")
     let error = #expect(throws: ArchiveError.self) { try directory.writer() }
+    #expect(error?.code == .damaged)
+  }
+
+  @Test("a manifest whose records cannot be summed is damaged")
+  func sum() throws {
+    let (directory, _) = try archive()
+    var manifest = try Manifest(of: directory.storage)
+    manifest.partitions += (0..<2 as Range<Int32>).map {
+      Manifest.Partition(topic: "c", partition: $0, first: 0, next: .max, records: .max)
+    }
+    try directory.write("manifest", manifest.encoded)
+    let error = #expect(throws: ArchiveError.self) { try Manifest(of: directory.storage) }
     #expect(error?.code == .damaged)
   }
 

@@ -197,6 +197,12 @@ extension Manifest {
           && $0.last?.offset ?? -1 < $0.next
       })
     else { throw damaged("its partitions are inconsistent") }
+    var records: Int64 = 0
+    for partition in partitions {
+      let (sum, isTooLarge) = records.addingReportingOverflow(partition.records)
+      guard !isTooLarge else { throw damaged("the sum of its records is out of bounds") }
+      records = sum
+    }
     guard gaps.allSatisfy({ 0 <= $0.first && $0.first < $0.next }) else {
       throw damaged("an empty gap")
     }
