@@ -158,6 +158,14 @@ struct ArchiveCommandTests {
       #expect(refused.error.contains("is another log than the one applied so far"), "\(command)")
       #expect(refused.error.contains("Give the archive of this log"), "\(refused.error)")
     }
+    // Shorter than the archive, so there is no record to compare.
+    let shorter = try ArchiveStage(directory: stage.directory)
+    defer { shorter.close() }
+    let refused = try await shorter.magpie.run([
+      "verify", "--deep", "--archive", stage.directory, "--database-url", url,
+    ])
+    #expect(refused.status == 1 && refused.error.contains("ends at offset 0"), "\(refused.error)")
+    #expect(refused.error.contains("Give the archive of this log"), "\(refused.error)")
     for (magpie, topics) in [(stage.magpie, []), (other.magpie, ["--topic", "posts"])] {
       let same = try await magpie.run(
         ["replay", "--apply", "--dry-run", "--archive", stage.directory] + topics)

@@ -32,15 +32,27 @@ private final class Continuation: Sendable {
     try compared.withLock { compared in
       let new = Set(topics).subtracting(compared)
       guard !new.isEmpty else { return }
+      // Before the log: whatever is archived in between was in the log already.
+      let manifest = try Manifest(of: DirectoryStorage(archive))
       do {
-        try Manifest(of: DirectoryStorage(archive)).recognize(log, topics: new.sorted())
+        try manifest.recognize(log, topics: new.sorted())
       } catch let another as AnotherLog {
-        throw Failure(
-          .found,
-          "\(another).\nThe archive \(archive) is not the beginning of this log. Give the archive of this "
-            + "log, or the address of the Kafka cluster that was archived.")
+        throw failure("\(another)")
+      }
+      let held = try log.knownSpans(of: new.sorted())
+      for partition in manifest.partitions {
+        let place = partition.topicPartition
+        guard let end = held[place]?.upperBound, partition.next > end else { continue }
+        throw failure("\(place) ends at offset \(end), the archive at \(partition.next)")
       }
       compared.formUnion(new)
     }
+  }
+
+  private func failure(_ reason: String) -> Failure {
+    Failure(
+      .found,
+      "\(reason).\nThe archive \(archive) is not the beginning of this log. Give the archive of this "
+        + "log, or the address of the Kafka cluster that was archived.")
   }
 }
