@@ -188,47 +188,6 @@ import Testing
     }
   }
 
-  @Test func `whoever is erased from only one side's tables is being erased again`() throws {
-    let connection = try fixture.connection()
-    try fixture.with { try $0.run([.feeds, .notifications, .alarms]) }
-    // The sweeps of live tables are done with "a", and those of rebuilt ones with "b". Long ago, "d" was erased, and is only
-    // swept again.
-    try connection.script(
-      """
-      SELECT remember_erasures(ARRAY['a', 'b', 'c', 'd'], array_fill(timestamptz '2026-01-01', ARRAY[4]));
-      INSERT INTO fanout_erasures (user_id, erased_at, stage)
-      SELECT user_id, erased_at, 3 FROM erasures WHERE user_id IN ('b', 'c');
-      SELECT erasure_done(w, u, '2026-01-01')
-      FROM unnest(ARRAY['fanout', 'notification', 'alarm', 'reminder', 'push']) w, unnest(ARRAY['a', 'c', 'd']) u;
-      UPDATE erasures SET done_at = '2026-01-02' WHERE person_hash = person_hash('d');
-      INSERT INTO magpie_shadow.fanout_erasures (user_id, erased_at, stage)
-      VALUES ('a', '2025-01-01', 2), ('d', '2026-01-01', 2);
-      """)
-    let hidden =
-      "SELECT p FROM unnest(ARRAY['a', 'b', 'c', 'd']) AS p WHERE is_erasing(p) ORDER BY p"
-    let waiting =
-      "SELECT user_id || waits_for::text FROM erasures WHERE user_id IS NOT NULL ORDER BY 1"
-    #expect(try fixture.texts(hidden) == ["b"])
-    try fixture.with { try $0.swap() }
-    #expect(try fixture.texts(hidden) == ["a", "b"])
-    #expect(try fixture.texts(waiting).first == "a{fanout}")
-    let queue = "SELECT user_id || stage FROM fanout_erasures ORDER BY 1"
-    #expect(try fixture.texts(queue) == ["a0", "b0", "d2"])
-
-    // Done with everybody, while the former tables may still name "b".
-    try connection.script(
-      """
-      SELECT erasure_done('fanout', user_id, erased_at) FROM fanout_erasures;
-      SELECT erasure_done('notification', user_id, erased_at) FROM notification_erasures;
-      SELECT erasure_done('alarm', user_id, erased_at) FROM alarm_erasures;
-      SELECT erasure_done('reminder', 'b', '2026-01-01');
-      DELETE FROM fanout_erasures; DELETE FROM notification_erasures; DELETE FROM alarm_erasures;
-      """)
-    #expect(try fixture.texts(hidden) == [])
-    try fixture.with { try $0.swapBack() }
-    #expect(try fixture.texts(hidden) == ["b", "c"])
-  }
-
   @Test func `how far digests are decided is carried over, and back`() throws {
     let connection = try fixture.connection()
     try fixture.with { try $0.run([.reminders]) }

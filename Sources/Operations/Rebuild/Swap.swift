@@ -15,7 +15,7 @@ public struct SwapPolicy: Sendable {
   /// How long one attempt to lock the tables may block new readers.
   public var lockMilliseconds = 250
   /// Whether to swap without first catching up with the live tables. Readers then see older data
-  /// until the workers have caught up.
+  /// until the workers have caught up. Refused if the incoming tables have not read somebody's erasure.
   public var skipsCatchUp = false
 
   public init() {}
@@ -126,7 +126,9 @@ extension Rebuild {
       // can be told from older ones by their xmin.
       try control.script(
         "LOCK TABLE \(quoted(schema.live)).consumer_offsets IN EXCLUSIVE MODE")
-      if !policy.skipsCatchUp {
+      if policy.skipsCatchUp {
+        try transaction.refuseUnreadErasures()
+      } else {
         try advance(schema, to: try targets(schema), runsBacklog: false)
       }
       let applied = try transaction.snapshotBoundary()

@@ -173,20 +173,42 @@ extension SwapTransaction {
     for grant in grants { try connection.script(try grant.text(0)) }
   }
 
+  /// SQL that queues everybody whom the live tables of this worker may still name for a sweep of the incoming ones. It
+  /// starts from the first stage, because tables that both sides share may name the person, too.
+  func queueAwaited(_ worker: String) -> String {
+    """
+    INSERT INTO \(quoted(schema.name)).\(worker)_erasures AS q (user_id, erased_at)
+    SELECT e.user_id, e.erased_at FROM \(quoted(schema.live)).erasures e
+    WHERE '\(worker)' = ANY (e.waits_for)
+    ORDER BY e.user_id
+    ON CONFLICT (user_id) DO UPDATE
+      SET erased_at = excluded.erased_at, \(fromTheBeginning)
+    """
+  }
+
   /// Lets erasures go on in the incoming tables. The tables of both sides are locked, and so no sweep of these groups is
   /// under way.
   func carryErasures() throws {
     let live = quoted(schema.live)
     let other = quoted(schema.name)
-    for worker in schema.tableGroups.map(\.worker) {
+    let groups = schema.tableGroups
+    for group in groups {
+      let worker = group.worker
+      try connection.script(queueAwaited(worker))
+      if group == .alarms, groups.contains(.notifications) {
+        // Alarms are swept after notifications. In tables of a rebuild, whose sweeps ask only whom the live ones wait
+        // for, they may have been swept before.
+        try connection.script(
+          """
+          INSERT INTO \(other).\(worker)_erasures AS q (user_id, erased_at)
+          SELECT n.user_id, n.erased_at FROM \(other).\(TableGroup.notifications.worker)_erasures n
+          ORDER BY n.user_id
+          ON CONFLICT (user_id) DO UPDATE
+            SET erased_at = greatest(q.erased_at, excluded.erased_at), \(fromTheBeginning)
+          """)
+      }
       try connection.script(
         """
-        -- From the first stage, because tables that both sides share may name the person, too.
-        INSERT INTO \(other).\(worker)_erasures AS q (user_id, erased_at)
-        SELECT e.user_id, e.erased_at FROM \(live).erasures e WHERE '\(worker)' = ANY (e.waits_for)
-        ORDER BY e.user_id
-        ON CONFLICT (user_id) DO UPDATE
-          SET erased_at = excluded.erased_at, \(fromTheBeginning);
         -- A sweep for an older request would end without ending the erasure.
         UPDATE \(other).\(worker)_erasures q
         SET erased_at = e.erased_at, \(fromTheBeginning)

@@ -1,3 +1,4 @@
+import Events
 import Foundation
 import Postgres
 
@@ -32,8 +33,28 @@ struct SwapTransaction {
     }
   }
 
+  /// Rejects tables that have not read every request to erase somebody that the live ones have read. The person may be
+  /// erased already, and what workers publish from such tables would name them after that.
+  func refuseUnreadErasures() throws {
+    let unread = try connection.query(
+      """
+      SELECT EXISTS (
+        SELECT FROM \(live).consumer_offsets l
+        LEFT JOIN \(other).consumer_offsets o USING (consumer_group, topic, partition)
+        WHERE consumer_group = ANY ($1) AND topic = $2
+          AND greatest(l.next_offset, l.applied_offset) > coalesce(o.next_offset, 0))
+      """, [schema.consumerGroups, .text(Topic.erasures.name(prefix: schema.topicPrefix))])
+    guard try unread.only.bool(0) else { return }
+    throw RebuildError(
+      "somebody was erased whose request the tables in \(schema.name) have not read",
+      "Exchange them without --without-catching-up: then they are erased there, too.")
+  }
+
   /// Adds a retraction for every alarm that only the live tables have, so that it is published after
   /// the swap. Any snapshot supersedes it.
+  ///
+  /// A retraction names its recipient. So whoever is being erased from the live alarms is queued with it, in case that
+  /// the incoming tables are done with the person, and that a later attempt to swap finds the live ones done, too.
   ///
   /// Runs before the workers are blocked, because it reads both tables. An alarm that only the live
   /// tables get after that is not retracted.
@@ -41,6 +62,9 @@ struct SwapTransaction {
     guard schema.tableGroups.contains(.alarms) else { return }
     try connection.query(
       """
+      WITH queued AS (
+        \(queueAwaited(TableGroup.alarms.worker))
+      )
       INSERT INTO \(other).alarms (notification_id, recipient, generation, counter, retracted)
       SELECT l.notification_id, l.recipient, 0, 0, true
       FROM \(live).alarms l

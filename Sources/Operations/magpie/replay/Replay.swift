@@ -71,7 +71,7 @@ struct Replay: ParsableCommand {
   @Flag(
     help: """
       Exchange the tables without first applying the records since the rebuild: readers see an older \
-      state, with people who were erased since, until the workers have caught up.
+      state until the workers have caught up. Refused if anybody was erased since.
       """)
   var withoutCatchingUp = false
 
