@@ -160,7 +160,7 @@ struct BadgeTests {
     world.pass(seconds: 1)
     try world.apply(readAll)
     let claims = try await world.push(.tokenGone(since: before))
-    #expect(badges(claims) == ["phone badge 0"] + Array(repeating: "phone removal 0", count: 3))
+    #expect(badges(claims) == ["phone badge 0"] + Array(repeating: "phone removal 0", count: 10))
     #expect(try world.dueCount() == 0)
   }
 

@@ -61,9 +61,9 @@ extension ClaimEnd {
 /// Records how claims have ended. A claim that is recorded already, or was replaced by a later one,
 /// is not touched. The alarms of waiting claims become due at the claims' times, those of claims that found the token
 /// gone now, at most twice; those of one
-/// message are held for up to a minute, so that they become one message again, and those that wait
+/// message are held for a while, so that they become one message again, and those that wait
 /// for the end of quiet hours until then. Due rows of these people that waited for a device become
-/// due now, at most 8 for each person.
+/// due now, at most 8 for each person: no claim is under way for a minute, so what is due later waits for something else.
 ///
 /// - Parameter now: the time at which those rows become due.
 func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
@@ -74,9 +74,9 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
         state = e.state, answer = e.answer, answered_at = e.answered_at, due_at = e.due_at,
         content = NULL,
         may_show = CASE
-          -- A token that is gone may have been replaced by a newer one. At most twice: the provider's time may be wrong.
+          -- A token that is gone may have been replaced by a newer one. Not for ever: the provider's time may be wrong.
           WHEN c.purpose = 'removal'
-          THEN c.may_show AND (e.state = 'waiting' OR e.state = 'gone' AND c.attempts < 3)
+          THEN c.may_show AND (e.state = 'waiting' OR e.state = 'gone' AND c.attempts < 10)
           -- It may have arrived without an answer. A 5xx that names no error of the provider may be that of a gateway
           -- before a server that has taken it.
           ELSE c.may_show OR c.purpose = 'alert'
@@ -106,6 +106,7 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
         CROSS JOIN LATERAL (
           SELECT w.ctid FROM push_due w
           WHERE w.user_id = e.user_id AND w.held IS NULL AND w.due_at > $8
+            AND (w.due_at <= $8 + interval '1 minute' OR w.notification_id < \(personIDEnd))
             AND NOT EXISTS (
               SELECT FROM ended f
               WHERE f.user_id = w.user_id AND f.notification_id = w.notification_id
@@ -120,7 +121,8 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
     SELECT e.user_id, e.notification_id, max(e.partition), min(e.due_at), $8,
       CASE WHEN bool_or(e.answer = 'quiet') THEN 'quiet'
         -- For longer, a newer event of one of them must not wait.
-        WHEN bool_or(e.is_alert AND e.alarms > 1) AND min(e.due_at) <= $8 + interval '1 minute'
+        WHEN bool_or(e.is_alert AND e.alarms > 1)
+          AND min(e.due_at) <= $8 + \(Outbox.heldMicroseconds) * interval '1 microsecond'
         THEN 'burst' END
     FROM (
       SELECT e.*, count(*) OVER (PARTITION BY e.user_id, e.installation, e.claim) AS alarms
@@ -130,7 +132,8 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
     GROUP BY e.user_id, e.notification_id
     ORDER BY e.user_id, e.notification_id
     ON CONFLICT (user_id, notification_id) DO UPDATE SET
-      due_at = least(q.due_at, EXCLUDED.due_at), revision = q.revision + 1
+      due_at = least(q.due_at, EXCLUDED.due_at), revision = q.revision + 1,
+      held = CASE WHEN EXCLUDED.due_at < q.due_at THEN EXCLUDED.held ELSE q.held END
     """,
     [
       .textArray(ends.map(\.user)), .textArray(ends.map(\.installation)),

@@ -118,10 +118,13 @@ func readDueAlarms(_ partitions: Parameter, limit: Int, now: EventTime) -> State
     LEFT JOIN rendered_alarms a ON a.notification_id = q.notification_id AND a.recipient = q.user_id
     \(Wishes.joins("$4"))
     CROSS JOIN LATERAL (
-      SELECT count(DISTINCT k.notification_id) AS alerts, min(k.claimed_at) AS first_at
+      SELECT count(DISTINCT k.notification_id) AS alerts,
+        min(CASE k.purpose WHEN 'alert' THEN k.claimed_at ELSE k.raised_at END) AS first_at
       FROM push_claims k
-      WHERE k.user_id = q.user_id AND k.purpose = 'alert'
+      WHERE k.user_id = q.user_id
         AND k.claimed_at > $3 - interval '1 minute'
+        -- A removal has replaced the alert.
+        AND (k.purpose = 'alert' OR k.purpose = 'removal' AND k.raised_at > $3 - interval '1 minute')
         -- Not those of the time before the clock was set back.
         AND k.claimed_at <= $5
     ) r
@@ -213,9 +216,14 @@ extension DueAlarm {
     let seconds = surroundings.bounds.timeToLiveSeconds(active.device.provider)
     // An alert can be claimed again if the provider did not accept it, or if it was sent to a token
     // that is gone: the device has registered another one since.
-    let isOpen = isAlert && (isWaiting || state == "gone")
+    let isUnfinished = isWaiting || state == "gone"
+    // If the last raise was undone, the one before has rung.
+    let hasRung = try row.bool("may_show") && (claimed ?? .min) > alarm.raisedAt.microseconds
+    let isOpen = isAlert && isUnfinished && !hasRung
+    let isRinging = alarm.isShown && alarm.isUnread
     let isSame =
-      isAlert ? isOpen && claimed == alarm.raisedAt.microseconds : isWaiting || state == "gone"
+      isUnfinished && isAlert == isRinging
+      && (!isAlert || claimed == alarm.raisedAt.microseconds)
     return Target(
       active: active,
       now: DeviceNow(
@@ -228,7 +236,7 @@ extension DueAlarm {
       lastRaisedAt: claimed.map { EventTime(microseconds: $0) },
       attempts: isSame ? try row.intOrNil("attempts") ?? 0 : 0,
       isTold: (state == "claimed" || state == "accepted")
-        && isAlert == (alarm.isShown && alarm.isUnread)
+        && isAlert == isRinging
         && (!isAlert || claimed == alarm.raisedAt.microseconds),
       removalExpires: isWaiting && !isAlert
         ? claimExpires.map { EventTime(microseconds: $0) } : nil)

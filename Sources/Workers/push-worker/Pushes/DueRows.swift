@@ -47,6 +47,7 @@ func changesWork(_ events: [Event], now: EventTime) -> Work {
         -- A held alarm stays held, unless it is retracted.
         due_at = CASE WHEN d.held IS NULL OR EXCLUDED.due_at < EXCLUDED.since
           THEN least(d.due_at, EXCLUDED.due_at) ELSE d.due_at END,
+        held = CASE WHEN EXCLUDED.due_at < EXCLUDED.since THEN NULL ELSE d.held END,
         revision = d.revision + 1
       """,
       [

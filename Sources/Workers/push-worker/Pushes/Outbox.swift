@@ -42,6 +42,9 @@ public final class Outbox: Sendable {
   private static let keptMax = 10_000
   /// The most concurrent requests to one webhook's server.
   private static let underWayAtWebhookMax = 20
+  /// The alarms of one message that was not accepted, or found no place, are held for this time at most, so that they become
+  /// one message again. The usual wait for a device that gets too much is a minute, and up to a quarter more.
+  static let heldMicroseconds: Int64 = 90_000_000
   /// Lanes that begin a turn at the same time have read the clock in any order, but within this time.
   static let simultaneousMicroseconds: Int64 = 10_000_000
 

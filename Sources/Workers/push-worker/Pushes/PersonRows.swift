@@ -33,24 +33,30 @@ private let visibleMax = 500
 /// SQL: the alarms that devices of the person of the row `q` may show although they are read or hidden, and these
 /// devices.
 private let hiddenAlarms = """
-  SELECT string_agg(DISTINCT h.notification_id::text, ',') FILTER (WHERE h.is_hidden) AS hidden,
-    array_agg(DISTINCT h.installation) FILTER (WHERE h.is_hidden) AS installations
+  SELECT string_agg(DISTINCT h.notification_id::text, ',') AS hidden,
+    array_agg(DISTINCT i.installation) AS installations
   FROM (
-    SELECT v.notification_id, v.installation,
+    SELECT v.notification_id, v.installations,
       CASE WHEN s.shown THEN NOT coalesce(s.unread, false)
         -- Not one that is to be rendered again: its event makes it due.
         ELSE NOT alarm_awaits_rendering(q.user_id, v.notification_id) END AS is_hidden
     FROM (
-      SELECT c.notification_id, c.installation FROM push_claims c
-      WHERE c.user_id = q.user_id AND \(mayShow)
-        -- No removal can reach an inactive device. OFFSET 0, or the planner reads all claims before it stops at the limit.
-        AND EXISTS (
-          SELECT FROM push_active_devices d
-          WHERE d.user_id = c.user_id AND d.installation = c.installation OFFSET 0)
-      ORDER BY c.claimed_at DESC LIMIT \(visibleMax)
+      SELECT c.notification_id, array_agg(c.installation) AS installations
+      FROM (
+        SELECT c.* FROM push_claims c
+        WHERE c.user_id = q.user_id AND \(mayShow)
+          -- No removal can reach an inactive device.
+          AND c.installation = ANY (ARRAY(
+            SELECT d.installation FROM push_active_devices d WHERE d.user_id = q.user_id))
+        ORDER BY c.claimed_at DESC LIMIT \(visibleMax * devicesMax)
+      ) c
+      GROUP BY c.notification_id
+      ORDER BY max(c.claimed_at) DESC LIMIT \(visibleMax)
     ) v
     CROSS JOIN LATERAL alarm_state(q.user_id, v.notification_id) s
   ) h
+  CROSS JOIN LATERAL unnest(h.installations) i (installation)
+  WHERE h.is_hidden
   """
 
 /// Reads the due people: a row for each active device, or one without a device, with the current
@@ -111,7 +117,9 @@ func writeDue(_ keys: [Piece.DueKey: Piece.Due], now: EventTime) -> Statement {
       AS e (user_id, id, partition, due_at)
     ORDER BY e.user_id COLLATE "C", e.id
     ON CONFLICT (user_id, notification_id) DO UPDATE SET
-      due_at = least(d.due_at, EXCLUDED.due_at), revision = d.revision + 1
+      due_at = least(d.due_at, EXCLUDED.due_at), revision = d.revision + 1,
+      -- What is held counts as released once it is due.
+      held = CASE WHEN EXCLUDED.due_at < d.due_at THEN NULL ELSE d.held END
     """,
     [
       .textArray(rows.map(\.key.user.string)), .uuidArray(rows.map(\.key.notification)),

@@ -67,7 +67,10 @@ extension Piece {
         next = surroundings.time(after: 1_000_000)
       }
       if let next {
-        again.append(Again(row: alarm.row, at: next, hold: look.hold ?? alarm.held))
+        // What was held stays one message, but not while a device waits for longer: the others get the next raise.
+        let isSoon = next.microseconds - now.microseconds <= Outbox.heldMicroseconds
+        again.append(
+          Again(row: alarm.row, at: next, hold: look.hold ?? (isSoon ? alarm.held : nil)))
       } else {
         closed.append(alarm.row)
       }

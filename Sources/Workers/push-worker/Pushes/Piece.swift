@@ -43,6 +43,12 @@ struct Piece {
   private var madeDue: [DueKey: Due] = [:]
   /// The devices for which this piece has claimed a message.
   private var claimed: Set<DeviceKey> = []
+  private struct PersonScope: Hashable {
+    var user: BytewiseString
+    var scope: Outbox.Scope
+  }
+  /// When to ask again, if the rate or the breaker did not permit a message.
+  private var turns: [PersonScope: EventTime] = [:]
   private var sentAgain = 0
   /// How many rows are postponed because their scope has its share of the places.
   var crowded = 0
@@ -65,8 +71,15 @@ struct Piece {
     guard !claimed.contains(key) else {
       return .later(surroundings.time(after: surroundings.bounds.answerSeconds * 1_000_000))
     }
+    // One turn for all of a person's devices: when it comes, as many are told as the rate permits.
+    let scope = PersonScope(user: key.user, scope: active.outboxScope)
+    if let turn = turns[scope] { return .later(turn) }
     let admission = places.take(active.outboxScope, now: now)
-    if admission == .admitted { claimed.insert(key) }
+    switch admission {
+    case .admitted: claimed.insert(key)
+    case .later(let turn): turns[scope] = turn
+    case .full, .scopeFull: break
+    }
     return admission
   }
 
