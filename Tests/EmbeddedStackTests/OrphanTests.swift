@@ -91,8 +91,9 @@
       }
     }
 
-    private func isBeingInitialized(_ directory: String) -> Bool {
-      namesOfInitdb(directory).contains {
+    /// Whether initdb has begun, or has ended already: on a busy machine nobody may have looked meanwhile.
+    private func hasInitdbBegun(_ directory: String) -> Bool {
+      (namesOfInitdb(directory) + ["data"]).contains {
         FileManager.default.fileExists(atPath: "\(directory)/\($0)/pg_wal")
       }
     }
@@ -112,7 +113,7 @@
       let owner = try run(Self.temporaryIn + parent, Lines())
       defer { owner.terminate(SIGKILL) }
       try await eventually("initdb has begun") {
-        try clusters().contains { isBeingInitialized("\(parent)/\($0)") }
+        try clusters().contains { hasInitdbBegun("\(parent)/\($0)") }
       }
       owner.signal(SIGKILL)
       try await eventually("the end of the files") { try clusters().isEmpty }
@@ -124,7 +125,7 @@
       defer { try? FileManager.default.removeItem(atPath: path) }
       let owner = try run(path, Lines())
       defer { owner.terminate(SIGKILL) }
-      try await eventually("initdb has begun") { isBeingInitialized(path) }
+      try await eventually("initdb has begun") { hasInitdbBegun(path) }
       owner.terminate(SIGKILL)
       let cluster = try PrivateCluster.start(directory: path, durable: false)
       defer { cluster.stop() }

@@ -10,8 +10,9 @@ struct OffsetsReset: ParsableCommand {
     abstract: "Set a worker's offsets in one partition, one topic or all its topics.",
     discussion: """
       Moving back applies records again. Correct rows do not change: every fact keeps its newest \
-      version, and each notification is published again with a newer version. Rows that a newer \
-      version has overwritten are not repaired either; docs/operations describes a rebuild.
+      version, and each notification is published again with a newer version, except those of an \
+      author's new posts. Rows that a newer version has overwritten are not repaired either; \
+      docs/operations describes a rebuild.
 
       Moving forward skips records for good, and is refused unless --skip-records gives their exact \
       number. Workers may keep running: their lanes are fenced and continue at the new offsets. The \
