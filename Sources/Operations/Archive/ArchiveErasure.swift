@@ -147,7 +147,8 @@ public struct ArchiveErasure: Sendable {
       let after = try next.encoded
       isReplaced = try again { try storage.replace(Manifest.key, after, ifStill: before) }
     }
-    // Pages first: a writer does not read pages to find that segments of a former manifest are gone.
+    // Pages first: if this dies halfway, a former manifest lists a missing page, which a writer notices without reading
+    // pages.
     for key in obsolete.sorted() { try storage.delete(key) }
     deletedFiles += obsolete.count
     replacedSegments += replacements.count
@@ -161,7 +162,7 @@ public struct ArchiveErasure: Sendable {
 
   /// Deletes files that are not listed and never will be: what an erasure or a writer left that died.
   ///
-  /// If the manifest is from before an earlier erasure, it lists files that this one has deleted. The only copies of
+  /// If the manifest is from before an earlier erasure, it lists files that the earlier erasure has deleted. The only copies of
   /// their records are then in files that are not listed.
   private mutating func deleteUnlisted() throws {
     let index = try ArchiveIndex(storage)

@@ -86,7 +86,7 @@ public final class ArchiveWriter {
     }
   }
 
-  /// Throws `ArchiveError` if one of the files shows that the manifest is older than the archive.
+  /// Throws `ArchiveError` if a file that is there, or one that is missing, shows that the manifest is older than the archive.
   private func refuseIfOlder(than keys: Set<String>) throws {
     let newer = manifest.firstNewer(among: keys)
     let missing = manifest.fileNames.first { !keys.contains($0) }

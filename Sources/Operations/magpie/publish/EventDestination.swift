@@ -61,7 +61,7 @@ struct EventDestination: ParsableArguments {
 }
 
 /// Writes lines to a file through a buffer. Replaces a regular file only when it is closed, so that a failure
-/// leaves the former one.
+/// leaves the former one, unless its directory cannot be written.
 final class LineWriter {
   private let path: String
   private let descriptor: Int32
@@ -75,17 +75,26 @@ final class LineWriter {
     self.path = path
     var status = stat()
     let exists = stat(path, &status) == 0
-    // /dev/stdout may be a regular file, but not one to replace. Nor is a file that may not be written.
+    var link = stat()
+    // Not /dev/stdout, even if it is a regular file; not a link to no file; not a file that may not be written.
     let isReplaced =
       path != "-" && !path.hasPrefix("/dev/")
-      && (!exists || (status.st_mode & S_IFMT == S_IFREG && access(path, W_OK) == 0))
-    let target = isReplaced ? pathWithoutLinks(path) : path
-    let partial = isReplaced ? "\(target).\(UUID().uuidString.prefix(8)).partial" : nil
-    let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (isReplaced ? O_EXCL : O_TRUNC)
-    (self.target, self.partial) = (target, partial)
-    descriptor = path == "-" ? 1 : open(partial ?? path, flags, 0o644)
+      && (exists
+        ? status.st_mode & S_IFMT == S_IFREG && access(path, W_OK) == 0 : lstat(path, &link) != 0)
+    target = isReplaced ? pathWithoutLinks(path) : path
+    let flags = O_WRONLY | O_CREAT | O_CLOEXEC
+    if isReplaced {
+      let partial = "\(target).\(UUID().uuidString.prefix(8)).partial"
+      let new = open(partial, flags | O_EXCL, 0o644)
+      // Otherwise the directory may not be written; perhaps the file may.
+      if new >= 0 {
+        if exists { fchmod(new, status.st_mode & 0o7777) }
+        (descriptor, self.partial) = (new, partial)
+        return
+      }
+    }
+    descriptor = path == "-" ? 1 : open(path, flags | O_TRUNC, 0o644)
     guard descriptor >= 0 else { throw unwritable(.usage) }
-    if isReplaced, exists { fchmod(descriptor, status.st_mode & 0o7777) }
   }
 
   deinit {
@@ -103,8 +112,22 @@ final class LineWriter {
     guard descriptor > 1 else { return }
     guard Foundation.close(descriptor) == 0 else { throw unwritable(.inputOutput) }
     guard let partial else { return }
-    guard rename(partial, target) == 0 else { throw unwritable(.inputOutput) }
-    self.partial = nil
+    if rename(partial, target) == 0 {
+      self.partial = nil
+    } else if errno == EBUSY {
+      // A file that is mounted, as into a container, cannot be replaced.
+      do {
+        let content = try Data(contentsOf: URL(filePath: partial), options: .alwaysMapped)
+        let file = try FileHandle(forWritingTo: URL(filePath: target))
+        try file.truncate(atOffset: 0)
+        try file.write(contentsOf: content)
+        try file.close()
+      } catch {
+        throw Failure(.inputOutput, "\(path) cannot be written: \(error.localizedDescription)")
+      }
+    } else {
+      throw unwritable(.inputOutput)
+    }
   }
 
   private func flush() throws {

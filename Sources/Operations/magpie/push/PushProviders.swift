@@ -44,7 +44,7 @@ struct PushProviders: ParsableCommand {
     Task { [host, port] in
       do {
         try await server.run(host: host, port: port) { port in
-          // Not before it listens: the port, and then push.json, may be another server's.
+          // Until this server has the port, push.json may belong to another one.
           do {
             try server.writeCredentials(to: directory, host: name, port: port)
             Console.output.line(

@@ -61,9 +61,9 @@ extension ClaimEnd {
 /// Records how claims have ended. A claim that is recorded already, or was replaced by a later one,
 /// is not touched. The alarms of waiting claims become due at the claims' times, those of claims that found the token
 /// gone now, at most twice; those of one
-/// message are held for a while, so that they become one message again, and those that wait
+/// message are held for a while, so that they become one message again (`Outbox.heldMicroseconds`), and those that wait
 /// for the end of quiet hours until then. Due rows of these people that waited for a device become
-/// due now, at most 8 for each person: no claim is under way for a minute, so what is due later waits for something else.
+/// due now, at most 8 for each person: no claim is under way for longer than a minute, so what is due later waits for something else.
 ///
 /// - Parameter now: the time at which those rows become due.
 func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
@@ -74,7 +74,7 @@ func recordEnds(_ ends: [ClaimEnd], now: EventTime) -> Statement {
         state = e.state, answer = e.answer, answered_at = e.answered_at, due_at = e.due_at,
         content = NULL,
         may_show = CASE
-          -- A token that is gone may have been replaced by a newer one. Not for ever: the provider's time may be wrong.
+          -- A token that is gone may have been replaced by a newer one. Not for ever: the provider's time may be wrong. From the third attempt on, it waits for a new registration.
           WHEN c.purpose = 'removal'
           THEN c.may_show AND (e.state = 'waiting' OR e.state = 'gone' AND c.attempts < 10)
           -- It may have arrived without an answer. A 5xx that names no error of the provider may be that of a gateway

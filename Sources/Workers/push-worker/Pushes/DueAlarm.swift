@@ -217,7 +217,7 @@ extension DueAlarm {
     // An alert can be claimed again if the provider did not accept it, or if it was sent to a token
     // that is gone: the device has registered another one since.
     let isUnfinished = isWaiting || state == "gone"
-    // If the last raise was undone, the one before has rung.
+    // The last raise was undone, and the one before has rung already.
     let hasRung = try row.bool("may_show") && (claimed ?? .min) > alarm.raisedAt.microseconds
     let isOpen = isAlert && isUnfinished && !hasRung
     let isRinging = alarm.isShown && alarm.isUnread

@@ -67,7 +67,7 @@ extension Piece {
         next = surroundings.time(after: 1_000_000)
       }
       if let next {
-        // What was held stays one message, but not while a device waits for longer: the others get the next raise.
+        // What was held becomes one message again. If a device waits for longer, the others are not to wait for it.
         let isSoon = next.microseconds - now.microseconds <= Outbox.heldMicroseconds
         again.append(
           Again(row: alarm.row, at: next, hold: look.hold ?? (isSoon ? alarm.held : nil)))
